@@ -21,6 +21,7 @@ from banditplex.nn.known import Known, look_up
 from banditplex.pairs.unknown import UnknownPairs
 from banditplex.prediction import Calibration, segments
 from banditplex.training.data import TrainingData
+from banditplex.training.priors import fit_with_priors
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -164,8 +165,6 @@ def fit(links: Scored, unknown: Scored, density: Floats) -> Calibration:
     It maximises the likelihood of being a validation edge among these and the unknown pairs, with normal priors on the
     logarithms of slopes (around 0, then around the one before), on those of factors and on biases (around 0).
     """
-    from scipy.optimize import minimize  # takes long to import; predictions do without
-
     num_targets, density = len(density), np.clip(density, 1e-12, 1 - 1e-12)
     if not len(links.score) or not len(unknown.score):
         return Calibration.scaled(num_targets)
@@ -182,9 +181,9 @@ def fit(links: Scored, unknown: Scored, density: Floats) -> Calibration:
     spread = np.concatenate([[1.0], np.full(len(KNOTS), BEND), [10.0], np.full(2 * num_targets, SPREAD)])
     bounds = np.cumsum([num_slopes, 1, num_targets])
 
-    def loss(z: Floats) -> tuple[float, Floats]:
-        """Return the loss, and its gradient, of slopes, bias, then each target's factor and bias, in deviations."""
-        steps, bias, factors, biases = np.split(spread * z, bounds)
+    def loss(beta: Floats) -> tuple[float, Floats]:
+        """Return the loss, and its gradient, of the logarithms of slopes, the bias, each target's factor and bias."""
+        steps, bias, factors, biases = np.split(beta, bounds)
         slopes, factor = np.exp(np.cumsum(steps)), np.exp(factors)[instance]
         curve = parts @ slopes
         margin = sign * (factor * curve + bias + biases[instance] + odds)
@@ -192,12 +191,13 @@ def fit(links: Scored, unknown: Scored, density: Floats) -> Calibration:
         by_slope = slopes * (parts.T @ (factor * by_logit))
         of_target = (np.bincount(instance, each, num_targets) for each in (factor * curve * by_logit, by_logit))
         gradient = np.concatenate([np.cumsum(by_slope[::-1])[::-1], [by_logit.sum()], *of_target])
-        return float(weight @ np.logaddexp(0, -margin) + 0.5 * z @ z), spread * gradient + z
+        return float(weight @ np.logaddexp(0, -margin)), gradient
 
-    limit = np.where(np.arange(len(spread)) < num_slopes, 4.0, 20.0) / spread
-    start = np.zeros(len(spread))
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=np.stack([-limit, limit], 1)).x
-    steps, bias, factors, biases = np.split(spread * found, bounds)
+    edges = np.bincount(links.instance, links.weight, num_targets)
+    count = np.concatenate([np.full(num_slopes + 1, edges.sum()), edges, edges])
+    limit = np.where(np.arange(len(spread)) < num_slopes, 4.0, 20.0)
+    found = fit_with_priors(loss, np.zeros(len(spread)), spread**-2, count, (-limit, limit))
+    steps, bias, factors, biases = np.split(found, bounds)
     most = density / (1 - density)
     return Calibration(knots, np.exp(np.cumsum(steps)), np.exp(factors), bias + biases, most)
 

@@ -16,6 +16,7 @@ from banditplex.nn.regression import Regression
 from banditplex.nn.vectors import Vectors
 from banditplex.training.calibration import SPREAD, HeldOut, Scored
 from banditplex.training.data import TrainingData
+from banditplex.training.priors import fit_with_priors
 
 BIAS = 30.0
 """Standard deviation, a priori, of a target's bias."""
@@ -54,8 +55,6 @@ def weigh(parts: Sequence[HeldOut]) -> Floats:
     All parts have scored the same pairs. Unknown pairs count in their real proportion to the edges, and each target has
     a bias. A priori the first part counts 1 and the others 0, with a standard deviation of `SPREAD`.
     """
-    from scipy.optimize import minimize  # takes long to import; predictions do without
-
     first, share, size = parts[0], parts[0].shares(), len(parts)
     scores, weight, sign, instance = [], [], [], []
     for of, factor, way in (("links", np.ones_like(share), 1.0), ("unknown", share, -1.0)):
@@ -69,14 +68,15 @@ def weigh(parts: Sequence[HeldOut]) -> Floats:
     precision = np.repeat([SPREAD**-2, BIAS**-2], [size, len(share)])
 
     def loss(beta: Floats) -> tuple[float, Floats]:
-        margin, off = s * (x @ beta[:size] + beta[size:][target]), beta - centre
+        margin = s * (x @ beta[:size] + beta[size:][target])
         by_logit = -s * w * expit(-margin)
         gradient = np.concatenate([x.T @ by_logit, np.bincount(target, by_logit, len(share))])
-        return float(w @ np.logaddexp(0, -margin) + 0.5 * precision @ off**2), gradient + precision * off
+        return float(w @ np.logaddexp(0, -margin)), gradient
 
-    limits = [(0, None)] * size + [(None, None)] * len(share)
-    found: Floats = minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=limits).x[:size]
-    return found
+    links = np.bincount(first.links.instance, first.links.weight, len(share))
+    count = np.concatenate([np.full(size, links.sum()), links])
+    least = np.where(np.arange(len(centre)) < size, 0.0, -np.inf)
+    return fit_with_priors(loss, centre, precision, count, (least, np.full(len(centre), np.inf)))[:size]
 
 
 def out_of_fold(parts: Sequence[HeldOut]) -> HeldOut:

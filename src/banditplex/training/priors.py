@@ -1,0 +1,31 @@
+"""Fits parameters that have normal priors."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from banditplex.arrays import Floats
+
+
+def fit_with_priors(
+    loss: Callable[[Floats], tuple[float, Floats]], centre: Floats, precision: Floats, count: Floats,
+    limits: tuple[Floats, Floats],
+) -> Floats:  # fmt: skip
+    """Return the parameters (n,) with the least loss, priors included, between limits (n,).
+
+    `loss` returns its value and its gradient, `count` (n,) is about how many pairs tell each parameter. Its standard
+    error would be about (precision + count) ** -0.5; the search is in units of that. With 963 targets it takes 17 steps
+    so, and 478 if all parameters have the same unit.
+    """
+    from scipy.optimize import minimize  # takes long to import; predictions do without
+
+    unit = (precision + count) ** -0.5
+
+    def in_units(z: Floats) -> tuple[float, Floats]:
+        value, gradient = loss(unit * z)
+        off = unit * z - centre
+        return value + float(0.5 * precision @ off**2), unit * (gradient + precision * off)
+
+    bounds = np.stack(limits, 1) / unit[:, None]
+    found: Floats = unit * minimize(in_units, centre / unit, jac=True, method="L-BFGS-B", bounds=bounds).x
+    return found
