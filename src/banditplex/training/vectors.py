@@ -39,7 +39,11 @@ BATCH, LARGE_BATCH, PARTS = 256, 1_024, 40
 FULL_SOFTMAX, CANDIDATES = 256, 128
 """Up to so many nodes, right answers are compared with all, else with a sample."""
 RATE = 0.3
-"""Learning rate of the first step, in Adagrad; it falls to 0."""
+"""Learning rate of the first step, in Adagrad; it falls to 0.
+
+One set alone has a rate per number: vectors alone on made-up knowledge graphs .357 and .356, with it .377 and .370.
+Several sets have one per row: with one per number, kinships and umls gain .004, lazega-corrected and vickers lose .01.
+"""
 PENALTY = 0.03
 """Weight of the cubes of the lengths of an edge's complex numbers; twice as much for one set alone."""
 USUAL = 256
@@ -120,7 +124,7 @@ def learn(edges: EdgeTensors, vectors: Vectors, seed: int) -> Generator[None, No
     groups = None if vectors.alone else Folds(vectors.node_group, vectors.layer_group[:, having])
     questions = Questions.of(replace(edges, layer=number, num_layers=len(having)), fold, models, groups)
     values = [node, layer[:, having]]
-    squares = [torch.zeros_like(each) for each in values]
+    squares = [each.new_zeros(*each.shape[:2], width if vectors.alone else 1) for each in values]
     penalty, longer = PENALTY * (1 + vectors.alone), width > 2 * DIMENSION
     most, num_candidates = (2 * MOST, 4 * CANDIDATES) if longer else (MOST, CANDIDATES)
     draws = [Draws(own, seed + place, most) for place, own in enumerate(questions.of_models(), 1)]
@@ -135,7 +139,10 @@ def learn(edges: EdgeTensors, vectors: Vectors, seed: int) -> Generator[None, No
         asked = Step(at, *questions.answers_to(at), candidates)
         gradients = descent(values[0], values[1], questions, asked, penalty)
         for value, square, gradient in zip(values, squares, gradients, strict=True):
-            square.addcmul_(gradient, gradient)
+            if vectors.alone:
+                square.addcmul_(gradient, gradient)
+            else:
+                square += torch.linalg.vector_norm(gradient, dim=2, keepdim=True).square_() / width
             value.addcmul_(gradient, (square + TINY).rsqrt_().mul_(-rate.unsqueeze(2)))
         yield
     layer[:, having] = values[1]
