@@ -66,7 +66,7 @@ def add_options(parser: ArgumentParser) -> None:
         "--rival-seeds", default="0-1", metavar="A-B", help="seeds to choose the best rival on; default: 0-1"
     )
     parser.add_argument(
-        "--rivals", type=Path, metavar="FILE", help="choose from this values.csv instead; it also has what is not run"
+        "--rivals", metavar="FILE", help="choose from this values.csv instead; it also has what is not run"
     )
     parser.set_defaults(first_seed=100)
 
@@ -75,7 +75,7 @@ def prepare(options: Namespace) -> Experiment:
     """Return the experiment."""
     seeds, data = seeds_of(options), options.data.split(",")
     methods = names_of(options.methods, METHODS, "--methods")
-    earlier = None if options.rivals is None else read_rivals(options.rivals)
+    earlier = None if options.rivals is None else read_rivals(Path(options.rivals))
     rival_seeds = read_range(options.rival_seeds) if earlier is None else range(0)
     if set(seeds) & set(rival_seeds):
         raise InputError(f"Expected --rival-seeds other than {seeds[0]} to {seeds[-1]}, got {options.rival_seeds}.")

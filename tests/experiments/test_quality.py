@@ -3,6 +3,7 @@
 import pandas as pd
 
 from experiments.quality import OURS, beside, beside_best, best_rival, cell, not_run
+from experiments.runner import run
 
 
 def rows(values):
@@ -44,3 +45,12 @@ def test_methods_that_are_not_run_come_from_the_earlier_run():
     ours = TABLE[TABLE["method"] == OURS]
     assert set(not_run(TABLE, ours)["method"]) == {"svd", "overlap"}
     assert len(not_run(TABLE, ours)) == 7
+
+
+def test_rivals_of_an_earlier_run_stand_in_the_page(tmp_path):
+    rows({("twins", "svd", 5): 0.7}).to_csv(tmp_path / "values.csv", index=False)
+    options = {"--data": "twins", "--hide": "layer", "--methods": "overlap", "--first-seed": "5", "--seeds": "1"}
+    given = [*sum(options.items(), ()), "--rivals", str(tmp_path / "values.csv"), "--engine", "serial"]
+    run("quality", [*given, "--out", str(tmp_path / "out")])
+    page = (tmp_path / "out" / "index.md").read_text(encoding="utf-8")
+    assert "| svd | .7000" in page.replace(" 0.", " .")
