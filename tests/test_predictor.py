@@ -453,7 +453,6 @@ def test_a_model_that_is_not_fitted_says_so_in_the_words_of_scikit_learn():
     assert not hasattr(model, "layer_gains_")
 
 
-
 def test_a_notebook_shows_which_layers_help(fitted):
     model = fitted[1]
     told = model._repr_mimebundle_()
