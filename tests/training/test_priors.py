@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from banditplex.training.priors import fit_with_priors
+from banditplex.training.priors import fit_with_priors, logistic_loss
 
 
 def test_a_quadratic_loss_has_the_solution_of_ridge_regression():
@@ -28,3 +28,10 @@ def test_parameters_stay_within_their_limits():
         lambda beta: (float(0.5 * ((beta - 3) ** 2).sum()), beta - 3), np.zeros(3), np.ones(3), np.ones(3), limits
     )
     assert found == pytest.approx([1.5, 1.0, 2.0], abs=1e-5)
+
+
+def test_the_logistic_loss_and_its_derivative_hold_for_large_margins():
+    """log(1 + exp(-m)) is log 2 at 0, -m far below and 0 far above; minus its derivative is 1/2, 1 and 0."""
+    value, slope = logistic_loss(np.array([0.0, -1000.0, 1000.0, 1.0, -1.0]))
+    assert value == pytest.approx([np.log(2), 1000, 0, np.log(1 + np.exp(-1)), np.log(1 + np.e)])
+    assert slope == pytest.approx([0.5, 1, 0, 1 / (1 + np.e), np.e / (1 + np.e)])

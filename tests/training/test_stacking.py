@@ -122,6 +122,6 @@ def test_what_counts_is_put_beside_one_network_with_its_factor():
     of_networks, of_vectors = weigh(parts)
     assert beside.factor.tolist() == pytest.approx([1, 1, of_networks])  # networks alone count 1
     assert vectors.factor.tolist() == pytest.approx([0, 0, of_vectors])
-    assert found.links.score.tolist() == out_of_fold(parts).links.score.tolist()
+    assert found.links.score == pytest.approx(out_of_fold(parts).links.score, abs=1e-3)  # the search begins elsewhere
     nothing = [held_out(np.empty(0), np.empty(0))] * 2
     assert stack(nothing, None, vectors, [data]) == (None, nothing[0])  # vectors count nothing

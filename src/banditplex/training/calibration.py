@@ -15,13 +15,12 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from banditplex.nn.known import Known, look_up
 from banditplex.pairs.unknown import UnknownPairs
 from banditplex.prediction import Calibration, segments
 from banditplex.training.data import TrainingData
-from banditplex.training.priors import fit_with_priors
+from banditplex.training.priors import fit_with_priors, logistic_loss
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -186,12 +185,12 @@ def fit(links: Scored, unknown: Scored, density: Floats) -> Calibration:
         steps, bias, factors, biases = np.split(beta, bounds)
         slopes, factor = np.exp(np.cumsum(steps)), np.exp(factors)[instance]
         curve = parts @ slopes
-        margin = sign * (factor * curve + bias + biases[instance] + odds)
-        by_logit = -sign * weight * expit(-margin)
+        value, slope = logistic_loss(sign * (factor * curve + bias + biases[instance] + odds))
+        by_logit = -sign * weight * slope
         by_slope = slopes * (parts.T @ (factor * by_logit))
         of_target = (np.bincount(instance, each, num_targets) for each in (factor * curve * by_logit, by_logit))
         gradient = np.concatenate([np.cumsum(by_slope[::-1])[::-1], [by_logit.sum()], *of_target])
-        return float(weight @ np.logaddexp(0, -margin)), gradient
+        return float(weight @ value), gradient
 
     edges = np.bincount(links.instance, links.weight, num_targets)
     count = np.concatenate([np.full(num_slopes + 1, edges.sum()), edges, edges])

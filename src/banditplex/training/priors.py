@@ -7,12 +7,19 @@ import numpy as np
 from banditplex.arrays import Floats
 
 
+def logistic_loss(margin: Floats) -> tuple[Floats, Floats]:
+    """Return log(1 + exp(-margin)) and minus its derivative, 1 / (1 + exp(margin))."""
+    small = np.exp(-np.abs(margin))
+    return np.log1p(small) + np.maximum(-margin, 0), np.where(margin >= 0, small, 1) / (1 + small)
+
+
 def fit_with_priors(
     loss: Callable[[Floats], tuple[float, Floats]], centre: Floats, precision: Floats, count: Floats,
-    limits: tuple[Floats, Floats],
+    limits: tuple[Floats, Floats], start: Floats | None = None,
 ) -> Floats:  # fmt: skip
     """Return the parameters (n,) with the least loss, priors included, between limits (n,).
 
+    The search begins at `start`; None: at the centre of the priors.
     `loss` returns its value and its gradient, `count` (n,) is about how many pairs tell each parameter. Its standard
     error would be about (precision + count) ** -0.5; the search is in units of that. With 963 targets it takes 17 steps
     so, and 478 if all parameters have the same unit.
@@ -26,6 +33,6 @@ def fit_with_priors(
         off = unit * z - centre
         return value + float(0.5 * precision @ off**2), unit * (gradient + precision * off)
 
-    bounds = np.stack(limits, 1) / unit[:, None]
-    found: Floats = unit * minimize(in_units, centre / unit, jac=True, method="L-BFGS-B", bounds=bounds).x
+    bounds, begin = np.stack(limits, 1) / unit[:, None], centre if start is None else start
+    found: Floats = unit * minimize(in_units, begin / unit, jac=True, method="L-BFGS-B", bounds=bounds).x
     return found

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from scipy.special import expit
 
 from banditplex.arrays import Floats
 from banditplex.nn.ensemble import Beside
@@ -16,7 +15,7 @@ from banditplex.nn.regression import Regression
 from banditplex.nn.vectors import Vectors
 from banditplex.training.calibration import SPREAD, HeldOut, Scored
 from banditplex.training.data import TrainingData
-from banditplex.training.priors import fit_with_priors
+from banditplex.training.priors import fit_with_priors, logistic_loss
 
 BIAS = 30.0
 """Standard deviation, a priori, of a target's bias."""
@@ -35,7 +34,8 @@ def stack(
     if regression is None and vectors is None:
         return None, parts[0]
     targets = torch.from_numpy(every[0].targets).to(every[0].device)
-    factors = weigh(parts)
+    found = _factors_and_biases(parts)
+    factors = found[: len(parts)]
     if not factors[-1]:
         vectors = None  # they count nothing, and are many numbers
     if regression is None and vectors is None:
@@ -46,7 +46,7 @@ def stack(
         regression.scale(targets, torch.full_like(targets, float(factors[1]), dtype=torch.float32))
     if vectors is not None:
         vectors.factor[targets] = float(factors[-1])
-    return beside, out_of_fold(parts)
+    return beside, out_of_fold(parts, found)
 
 
 def weigh(parts: Sequence[HeldOut]) -> Floats:
@@ -55,36 +55,45 @@ def weigh(parts: Sequence[HeldOut]) -> Floats:
     All parts have scored the same pairs. Unknown pairs count in their real proportion to the edges, and each target has
     a bias. A priori the first part counts 1 and the others 0, with a standard deviation of `SPREAD`.
     """
+    return _factors_and_biases(parts)[: len(parts)]
+
+
+def _factors_and_biases(parts: Sequence[HeldOut], start: Floats | None = None) -> Floats:
+    """Return factors (P,), then biases (T,); the search begins at `start`, which was found for like pairs."""
     first, share, size = parts[0], parts[0].shares(), len(parts)
     scores, weight, sign, instance = [], [], [], []
     for of, factor, way in (("links", np.ones_like(share), 1.0), ("unknown", share, -1.0)):
         same: Scored = getattr(first, of)
-        scores.append(np.stack([getattr(each, of).score for each in parts], 1))
+        scores.append(np.stack([getattr(each, of).score for each in parts]))
         weight.append(same.weight * factor[same.instance])
         sign.append(np.full(len(same.score), way))
         instance.append(same.instance)
-    x, w, s, target = (np.concatenate(each) for each in (scores, weight, sign, instance))
+    x = np.concatenate(scores, 1)
+    w, s, target = (np.concatenate(each) for each in (weight, sign, instance))
     centre = np.eye(1, size + len(share))[0]
     precision = np.repeat([SPREAD**-2, BIAS**-2], [size, len(share)])
 
     def loss(beta: Floats) -> tuple[float, Floats]:
-        margin = s * (x @ beta[:size] + beta[size:][target])
-        by_logit = -s * w * expit(-margin)
-        gradient = np.concatenate([x.T @ by_logit, np.bincount(target, by_logit, len(share))])
-        return float(w @ np.logaddexp(0, -margin)), gradient
+        value, slope = logistic_loss(s * (beta[:size] @ x + beta[size:][target]))
+        by_logit = -s * w * slope
+        return float(w @ value), np.concatenate([x @ by_logit, np.bincount(target, by_logit, len(share))])
 
     links = np.bincount(first.links.instance, first.links.weight, len(share))
     count = np.concatenate([np.full(size, links.sum()), links])
     least = np.where(np.arange(len(centre)) < size, 0.0, -np.inf)
-    return fit_with_priors(loss, centre, precision, count, (least, np.full(len(centre), np.inf)))[:size]
+    return fit_with_priors(loss, centre, precision, count, (least, np.full(len(centre), np.inf)), start)
 
 
-def out_of_fold(parts: Sequence[HeldOut]) -> HeldOut:
-    """Return the scores of all parts together, of each pair with factors that were fitted to other folds."""
+def out_of_fold(parts: Sequence[HeldOut], start: Floats | None = None) -> HeldOut:
+    """Return the scores of all parts together, of each pair with factors that were fitted to other folds.
+
+    `start` are factors and biases of all pairs, which are near.
+    """
     links, unknown = fold = [np.arange(len(each.score)) % STACKING_FOLDS for each in parts[0][:2]]
     scores = [np.empty(len(each)) for each in fold]
     for number in range(STACKING_FOLDS):
-        factors = weigh([each.take(links != number, unknown != number) for each in parts])
+        others = [each.take(links != number, unknown != number) for each in parts]
+        factors = _factors_and_biases(others, start)[: len(parts)]
         found = add_up([each.take(links == number, unknown == number) for each in parts], factors)
         for score, of, part in zip(scores, fold, found[:2], strict=True):
             score[of == number] = part.score
