@@ -4,6 +4,7 @@ from itertools import cycle
 
 from banditplex.training.history import EpochRecord
 from banditplex.training.loop import Trainer
+from banditplex.training.tensor_cores import on_tensor_cores
 from banditplex.training.threads import has_short_steps, second_thread
 
 
@@ -29,7 +30,7 @@ class Steps:
 
     def take(self, count: int = 1) -> None:
         """Take the next steps."""
-        with second_thread(wanted=has_short_steps(self._trainer)) as later:
+        with on_tensor_cores(self._trainer), second_thread(wanted=has_short_steps(self._trainer)) as later:
             for _ in range(count):
                 edges, instances = next(self._next)
                 known = None if self._places is None else self._trainer.supply.known(self._places[:, edges].flatten())

@@ -1,13 +1,18 @@
 """Kernels for a GPU return what plain torch does; both run on the GPU, or the plain functions alone on the CPU."""
 
+from dataclasses import replace
+from itertools import pairwise
+
 import pytest
 import torch
 
 from banditplex import backend
-from banditplex.backend import choice, find_common, shared_sums, tables, weighted_sums
+from banditplex.backend import choice, find_common, find_lists, list_common, shared_sums, tables, weighted_sums
 from banditplex.backend.packing import EdgeTensors
-from banditplex.nn import paths
+from banditplex.nn import HiddenEdges, paths
 from banditplex.nn.graph import PackedGraph
+from banditplex.nn.mean import Mean
+from banditplex.nn.mean_conv import MeanConv
 from banditplex.nn.neighbour_sampling import choose
 from tests.nn.test_graph import random_multiplex
 
@@ -58,6 +63,54 @@ def test_sums_over_arcs_both_ways(device, weighted, width):
     there = [None if each is None else each.to(device) for each in (x, source, weight, start, count)]
     torch.testing.assert_close(backend.add_up(*there).cpu(), matrix @ x, rtol=1e-4, atol=1e-4)
     torch.testing.assert_close(backend.add_up_back(*there).cpu(), matrix.T @ x, rtol=1e-4, atol=1e-4)
+    share, into = torch.rand(40, 1, generator=generator), torch.randn(40, width, generator=generator)
+    found = backend.add_up(*there, share.to(device)).cpu()
+    torch.testing.assert_close(found, share * (matrix @ x), rtol=1e-4, atol=1e-4)
+    found = backend.add_up_back(*there, share.to(device), into.clone().to(device)).cpu()
+    torch.testing.assert_close(found, into + matrix.T @ (share * x), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_sums_of_listed_rows_and_their_gradient(device):
+    generator = torch.Generator().manual_seed(0)
+    table = torch.randn(13, 8, generator=generator).to(device).requires_grad_()
+    index = torch.randint(13, (200,), generator=generator).to(device)
+    start = torch.tensor([0, 0, 30, 31, 100, 200]).to(device)
+    found = backend.add_listed(table, index, start)
+    expected = torch.stack([table[index[low:high]].sum(0) for low, high in pairwise(start.tolist())])
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4)
+    factor = torch.randn(5, 8, generator=generator).to(device)
+    gradients = (torch.autograd.grad((each * factor).sum(), table)[0] for each in (found, expected))
+    torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("width", [5, 64])
+def test_add_silu(device, width):
+    x, y = torch.randn(2, 100, width, generator=torch.Generator().manual_seed(0)).to(device)
+    torch.testing.assert_close(backend.add_silu(x, y), x + y * torch.sigmoid(y), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_convolutions_and_their_gradients(device, symmetric):
+    """On a CPU this is the reference, whose parts are compared with PyG in `tests/nn/test_mean.py`."""
+    torch.manual_seed(0)
+    graph = PackedGraph.from_multiplex(random_multiplex(5), device)
+    nothing = HiddenEdges(torch.zeros(0, 2, dtype=torch.long).to(device), torch.zeros(0, dtype=torch.long).to(device))
+    block = graph.block(torch.tensor([0, 2]).to(device), torch.tensor([0, 0]).to(device), nothing)
+    if not symmetric:
+        keep = (torch.rand(block.edge_index.shape[1]) < 0.5).to(device)
+        block = replace(block, edge_index=block.edge_index[:, keep], symmetric=False)
+    conv, mean = MeanConv(8, 8).to(device), Mean.of(block)
+    x, upstream = torch.randn(2, len(block.key), 8).to(device)
+    x.requires_grad_()
+    found, expected = conv.added(x, mean), x + torch.nn.functional.silu(conv(x, mean))
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+    for each in zip(
+        *(torch.autograd.grad(y, [x, *conv.parameters()], upstream) for y in (found, expected)), strict=True
+    ):
+        torch.testing.assert_close(*each, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -85,6 +138,9 @@ def test_common_neighbours(monkeypatch, directed):
     lists = PackedGraph.from_multiplex(mx, "cuda").both
     rows = torch.randint(lists.missing + 1, (2, 3000), generator=torch.Generator().manual_seed(0)).cuda()
     found, sums = find_common(lists, *rows), shared_sums(lists, *rows)
+    listed, same = list_common(lists, *rows)
+    torch.testing.assert_close(listed, sums)
+    assert all(torch.equal(*each) for each in zip(same, found, strict=True))
     monkeypatch.setattr(choice, "TRITON", False)
     for here, expected in zip(found, find_common(lists, *rows), strict=True):
         assert torch.equal(here, expected)
@@ -108,7 +164,25 @@ def test_weighted_sums_over_common_neighbours(monkeypatch):
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available() or not choice.TRITON, reason="no GPU, or no Triton")
-@pytest.mark.parametrize("num_edges", [400, 2500])  # with few and with more neighbours than are visited
+@pytest.mark.parametrize("directed", [False, True])
+def test_lists_of_layers_that_have_pairs(monkeypatch, directed):
+    mx = random_multiplex(0, num_nodes=12, num_edges=2500, num_layers=50, directed=directed)
+    graph = PackedGraph.from_multiplex(mx, "cuda", union=True)
+    generator = torch.Generator().manual_seed(0)
+    pairs = torch.randint(12, (1000, 2), generator=generator).cuda()
+    ways = [pairs, pairs.flip(1)] if directed else [pairs.sort(1).values]
+    key = torch.stack([way[:, 0] * 12 + way[:, 1] for way in ways])
+    target = torch.randint(50, (1000,), generator=generator).cuda()
+    asked = key, target, graph.pair_key, graph.pair_layer, graph.num_plain
+    found = find_lists(*asked)
+    assert torch.diff(found[0]).max() > 32  # more than threads
+    monkeypatch.setattr(choice, "TRITON", False)
+    assert all(torch.equal(*each) for each in zip(found, find_lists(*asked), strict=True))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available() or not choice.TRITON, reason="no GPU, or no Triton")
+@pytest.mark.parametrize("num_edges", [400, 2500, 6000])  # with few and with more neighbours than are visited
 def test_paths_of_length_3(monkeypatch, num_edges):
     monkeypatch.setattr(paths, "TABLE", 0)
     mx = random_multiplex(0, num_nodes=100, num_edges=num_edges, num_layers=2)

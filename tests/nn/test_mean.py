@@ -49,4 +49,4 @@ def test_both_ways_of_adding_up_backwards_agree():
     block = whole_block(weighted=True)
     x = torch.randn(len(block.key), 3)
     one, other = Mean.of(block), Mean.of(replace(block, symmetric=False))
-    torch.testing.assert_close(one.add_up_back(x), other.add_up_back(x))
+    torch.testing.assert_close(one.back(x), other.back(x))

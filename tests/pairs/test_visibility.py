@@ -11,8 +11,8 @@ import banditplex as bx
 from banditplex import prediction
 from banditplex.evaluation import roc_auc
 from banditplex.multiplex import Multiplex
-from banditplex.nn import Encoder, PackedGraph, compute_pair_features
-from banditplex.nn import model as network
+from banditplex.nn import Encoder, MultiplexModel, PackedGraph, compute_pair_features
+from banditplex.nn.pair_features import num_features
 from banditplex.nn.query import Query
 from banditplex.nn.scoring import score_by_layer
 from banditplex.nn.view import pack as pack_view
@@ -67,13 +67,13 @@ def watch(hide, directed, evidence):
     encoder sees. Layer 1 is the target, which looks at layers 0 and 2.
     """
     mx, calls = dense_multiplex(directed), []
-    compute, forward = network.compute_pair_features, Encoder.forward
+    describe, forward = MultiplexModel.describe, Encoder.forward
 
-    def features(graph, pairs, target, layers, *more, **options):
-        found = compute(graph, pairs, target, layers, *more, **options)
-        table = torch.cat([target.unsqueeze(1), layers], 1)
-        calls.append([pairs.tolist(), table.tolist(), *(each.values.clone() for each in found)])
-        return found
+    def features(model, view, query):
+        own, other, lists = describe(model, view, query)
+        without_evidence = own.values[:, : num_features(view.visibility)[0]]
+        calls.append([query.pairs.tolist(), query.table.tolist(), without_evidence.clone(), other.values.clone()])
+        return own, other, lists
 
     def encode(encoder, block, x):
         ends = block.key[block.edge_index].T.tolist()
@@ -83,7 +83,7 @@ def watch(hide, directed, evidence):
     options = {"policy": "fixed", "policy_options": {"layers": DRAWN}}
     model = bx.LinkPredictor(hide=hide, evidence=evidence, width=4, validation=0.3, epochs=2, **options)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(network, "compute_pair_features", features)
+        patch.setattr(MultiplexModel, "describe", features)
         patch.setattr(Encoder, "forward", encode)
         members = model.make_members(mx, targets=[TARGET])
         trainer = members.current

@@ -5,10 +5,10 @@ Others call the functions below. `choice` is the one place that chooses between 
 
 from banditplex.backend import kernels
 from banditplex.backend.common import (
-    add_shared,
     cross_columns,
     degree_columns,
     find_common,
+    list_common,
     other_columns,
     shared_sums,
     weighted_sums,
@@ -16,7 +16,18 @@ from banditplex.backend.common import (
 from banditplex.backend.having import Lists, find_lists
 from banditplex.backend.lists import Neighbours, ranges
 from banditplex.backend.steps import add_losses, descend, lay_out, loss_ratios
-from banditplex.backend.tables import adapt, add_up, add_up_back, at_once, choose, gram, multiply, take
+from banditplex.backend.tables import (
+    adapt,
+    add_listed,
+    add_silu,
+    add_up,
+    add_up_back,
+    at_once,
+    choose,
+    gram,
+    multiply,
+    take,
+)
 from banditplex.backend.terms import (
     NO_WEIGHTS,
     Asked,

@@ -46,6 +46,13 @@ def shared_sums(lists: Neighbours, a: Tensor, b: Tensor) -> Tensor:
     return add_shared(lists, len(a), *find_common(lists, a, b))
 
 
+@offer
+def list_common(lists: Neighbours, a: Tensor, b: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor, Tensor]]:
+    """Return the same sums, and what `find_common` returns."""
+    found = find_common(lists, a, b)
+    return add_shared(lists, len(a), *found), found
+
+
 def add_shared(lists: Neighbours, size: int, which: Tensor, arc: Tensor, other: Tensor) -> Tensor:
     """Return the same sums (size, 3), given the common neighbours."""
     degree = torch.sqrt(lists.arc_degree.index_select(0, arc) * lists.arc_degree.index_select(0, other))

@@ -9,11 +9,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from banditplex.backend import common, tables, walks
+from banditplex.backend import common, having, tables, walks
 from banditplex.backend.choice import on_cuda
 from banditplex.backend.lists import Neighbours
 
 THREADS, ROWS, WIDEST = 32, 64, 256
+PATHS_AT_ONCE = 2
+"""Neighbours of a node whose lists are searched at once: a search waits for memory most of the time."""
 
 
 def _narrow(table: Tensor, *_: Any) -> bool:
@@ -26,14 +28,19 @@ def _narrow(table: Tensor, *_: Any) -> bool:
 
 @common.find_common.faster(on_cuda)
 def _find_common(lists: Neighbours, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    return _list_common(lists, a, b)[1]
+
+
+@common.list_common.faster(on_cuda)
+def _list_common(lists: Neighbours, a: Tensor, b: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor, Tensor]]:
     count = torch.zeros(len(a) + 1, dtype=torch.int64, device=a.device)
     no_float, none = torch.empty(0, device=a.device), count[:0]
     arrays = a.contiguous(), b.contiguous(), lists.indptr, lists.neighbour
     _launch("common", len(a), *arrays, count[1:], no_float, no_float, none, none, none, MODE=0, THREADS=THREADS)
     start = torch.cumsum(count, 0)
-    found = count.new_empty((3, int(start[-1])))
-    _launch("common", len(a), *arrays, start, no_float, no_float, *found.unbind(0), MODE=1, THREADS=THREADS)
-    return found[0], found[1], found[2]
+    found, sums = count.new_empty((3, int(start[-1]))), torch.empty(len(a), 3, device=a.device)
+    _launch("common", len(a), *arrays, start, lists.arc_degree, sums, *found, MODE=1, THREADS=THREADS)
+    return sums, (found[0], found[1], found[2])
 
 
 @common.shared_sums.faster(on_cuda)
@@ -52,12 +59,27 @@ def _weighted_sums(lists: Neighbours, a: Tensor, b: Tensor, strength: Tensor) ->
     return sums
 
 
+@having.find_lists.faster(on_cuda)
+def _find_lists(
+    key: Tensor, target: Tensor, pair_key: Tensor, pair_layer: Tensor, num_layers: int
+) -> tuple[Tensor, Tensor]:
+    count = torch.zeros(len(target) + 1, dtype=torch.int64, device=target.device)
+    bounds = torch.searchsorted(pair_key, key), torch.searchsorted(pair_key, key, right=True)
+    arrays, sizes = (*bounds, target.contiguous(), pair_layer), (len(target), num_layers)
+    options = {"WAYS": len(key), "THREADS": THREADS}
+    _launch("having", len(target), *arrays, count[1:], count, *sizes, MODE=0, **options)
+    start = torch.cumsum(count, 0)
+    places = count.new_empty(int(start[-1]))
+    _launch("having", len(target), *arrays, start, places, *sizes, MODE=1, **options)
+    return start, places
+
+
 @walks.enumerate_paths.faster(on_cuda)
 def _enumerate_paths(lists: Neighbours, ends: Tensor, nodes: Tensor) -> Tensor:
     result = torch.empty(ends.shape[1], 2, device=ends.device)
     asked = *ends.contiguous().unbind(0), *nodes.contiguous().unbind(0)
     arrays = lists.indptr, lists.neighbour, lists.arc_row, lists.arc_degree
-    _launch("paths", len(result), *asked, *arrays, result, CAP=walks.CAP)
+    _launch("paths", len(result), *asked, *arrays, result, CAP=walks.CAP, AT_ONCE=PATHS_AT_ONCE)
     return result
 
 
@@ -94,21 +116,56 @@ class _Take(torch.autograd.Function):
 
 
 @tables.add_up.faster(_narrow)
-def _add_up(x: Tensor, source: Tensor, weight: Tensor | None, start: Tensor, count: Tensor) -> Tensor:
-    return _arcs(x, source, weight, start, count, torch.empty(len(start), x.shape[1], device=x.device), BACK=False)
+def _add_up(
+    x: Tensor, source: Tensor, weight: Tensor | None, start: Tensor, count: Tensor, share: Tensor | None = None
+) -> Tensor:
+    result = torch.empty(len(start), x.shape[1], device=x.device)
+    return _arcs(x, source, weight, start, count, share, result, BACK=False)
 
 
 @tables.add_up_back.faster(_narrow)
-def _add_up_back(x: Tensor, source: Tensor, weight: Tensor | None, start: Tensor, count: Tensor) -> Tensor:
-    return _arcs(x, source, weight, start, count, torch.zeros_like(x), BACK=True)
+def _add_up_back(
+    x: Tensor, source: Tensor, weight: Tensor | None, start: Tensor, count: Tensor, share: Tensor | None = None,
+    into: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    return _arcs(x, source, weight, start, count, share, torch.zeros_like(x) if into is None else into, BACK=True)
 
 
 def _arcs(
-    x: Tensor, source: Tensor, weight: Tensor | None, start: Tensor, count: Tensor, result: Tensor, *, BACK: bool
-) -> Tensor:
-    weights = x[0] if weight is None else weight
-    arrays = x.contiguous(), source.contiguous(), weights, start, count, result
-    _launch_rows("add_up", *arrays, like=x[: len(start)], BACK=BACK, WEIGHTED=weight is not None)
+    x: Tensor, source: Tensor, weight: Tensor | None, start: Tensor, count: Tensor, share: Tensor | None,
+    result: Tensor, *, BACK: bool,
+) -> Tensor:  # fmt: skip
+    x = x.contiguous()
+    arrays = x, source.contiguous(), x if weight is None else weight, start, count, x if share is None else share
+    given = weight is not None, share is not None
+    like = x if BACK else result
+    _launch_rows("add_up", *arrays, result, like=like, BACK=BACK, WEIGHTED=given[0], SHARED=given[1])
+    return result
+
+
+@tables.add_listed.faster(_narrow)
+def _add_listed(table: Tensor, index: Tensor, start: Tensor) -> Tensor:
+    return _AddListed.apply(table, index, start)  # type: ignore[no-untyped-call]
+
+
+class _AddListed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, index: Tensor, start: Tensor) -> Tensor:
+        ctx.save_for_backward(index, start)
+        ctx.shape = table.shape
+        return _add_up(table, index, None, start[:-1], torch.diff(start))
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        index, start = ctx.saved_tensors
+        into = gradient.new_zeros(ctx.shape)
+        return _add_up_back(gradient, index, None, start[:-1], torch.diff(start), into=into), None, None
+
+
+@tables.add_silu.faster(_narrow)
+def _add_silu(x: Tensor, y: Tensor) -> Tensor:
+    result = torch.empty_like(x)
+    _launch_rows("add_silu", x.contiguous(), y.contiguous(), result, like=x)
     return result
 
 

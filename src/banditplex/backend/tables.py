@@ -21,16 +21,38 @@ def take(table: Tensor, index: Tensor) -> Tensor:
 
 
 @offer
-def add_up(x: Tensor, source: Tensor, weight: Tensor | None, start: Tensor, count: Tensor) -> Tensor:
-    """Return, for each i, the sum of weight * x[source] over the arcs from start[i] on, count[i] (n,) of them."""
-    return F.embedding_bag(source, x, start, mode="sum", per_sample_weights=weight)
+def add_up(
+    x: Tensor, source: Tensor, weight: Tensor | None, start: Tensor, count: Tensor, share: Tensor | None = None
+) -> Tensor:
+    """Return, for each i, the sum of weight * x[source] over the arcs from start[i] on, count[i] (n,) of them.
+
+    With a share (n, 1), the sum is multiplied by it.
+    """
+    total = F.embedding_bag(source, x, start, mode="sum", per_sample_weights=weight)
+    return total if share is None else total.mul_(share)
 
 
 @offer
-def add_up_back(x: Tensor, source: Tensor, weight: Tensor | None, start: Tensor, count: Tensor) -> Tensor:
-    """Return, for each j, the sum of weight * x[i] over the arcs of i whose source is j."""
-    messages = torch.repeat_interleave(x, count, 0, output_size=len(source))
-    return torch.zeros_like(x).index_add_(0, source, messages if weight is None else messages * weight.unsqueeze(1))
+def add_up_back(
+    x: Tensor, source: Tensor, weight: Tensor | None, start: Tensor, count: Tensor, share: Tensor | None = None,
+    into: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Return, for each j, the sum of weight * share[i] * x[i] over the arcs of i whose source is j, added `into`."""
+    messages = torch.repeat_interleave(x if share is None else x * share, count, 0, output_size=len(source))
+    into = torch.zeros_like(x) if into is None else into
+    return into.index_add_(0, source, messages if weight is None else messages * weight.unsqueeze(1))
+
+
+@offer
+def add_listed(table: Tensor, index: Tensor, start: Tensor) -> Tensor:
+    """Return the sums of the rows index[start[i] : start[i + 1]] of a table, one for each of the n lists."""
+    return F.embedding_bag(index, table, start[:-1], mode="sum")
+
+
+@offer
+def add_silu(x: Tensor, y: Tensor) -> Tensor:
+    """Return x + silu(y), without a gradient."""
+    return x + F.silu(y)
 
 
 @offer

@@ -19,7 +19,7 @@ from banditplex.backend.choice import offer, on_cpu
 from banditplex.backend.compiling import in_parts, run_all
 from banditplex.backend.having import Lists
 from banditplex.backend.small_terms import SmallHeads
-from banditplex.backend.tables import take
+from banditplex.backend.tables import add_listed, take
 from banditplex.backend.term_loops import Heads, loss_gradient
 
 Arrays = tuple[Any, Any, Any]
@@ -50,7 +50,7 @@ class ListedWeights(NamedTuple):
 
     def terms(self, target: Tensor, lists: Lists) -> Tensor:
         """Return the sum of the weights of listed layers, divided by sqrt(their number + 1), (n,), of targets (n,)."""
-        total = F.embedding_bag(lists.places, self.of_layer, lists.start[:-1], mode="sum")
+        total = add_listed(self.of_layer, lists.places, lists.start)
         return (total * take(self.of_target, target)).sum(1) * (torch.diff(lists.start) + 1).rsqrt()
 
 

@@ -6,57 +6,80 @@ import triton.language as tl
 
 
 @triton.jit
+def _search(neighbour, low, size, wanted, most):
+    """Return where each wanted node is, or would be, in its sorted list of `size` entries, up to `most`, from `low`."""
+    high, left = low + size, most
+    while left > 0:
+        middle, going = (low + high) >> 1, low < high
+        below = going & (tl.load(neighbour + middle, mask=going, other=0) < wanted)
+        high = tl.where(going & ~below, middle, high)
+        low = tl.where(below, middle + 1, low)
+        left = left >> 1
+    return low
+
+
+@triton.jit
+def _is_at(neighbour, place, end, wanted):
+    """Say whether each wanted node is at its place in a list that ends before `end`."""
+    inside = place < end
+    return inside & (tl.load(neighbour + place, mask=inside, other=-1) == wanted)
+
+
+@triton.jit
+def _two_lists(row_a, row_b, indptr):
+    """Return whether the list of the first row is longer; start and size of the shorter list, and of the longer one."""
+    first_a, first_b = tl.load(indptr + row_a), tl.load(indptr + row_b)
+    size_a, size_b = tl.load(indptr + row_a + 1) - first_a, tl.load(indptr + row_b + 1) - first_b
+    swap = size_a > size_b
+    short, long = tl.where(swap, first_b, first_a), tl.where(swap, first_a, first_b)
+    return swap, short, tl.minimum(size_a, size_b), long, tl.maximum(size_a, size_b)
+
+
+@triton.jit
+def _look(neighbour, short, size, long, length, place):
+    """Look in the longer list for entries of the shorter, at some places; return whether they are there, and arcs."""
+    here, arc = place < size, short + place
+    node = tl.load(neighbour + arc, mask=here, other=-1)
+    there = _search(neighbour, long + tl.zeros_like(arc), tl.where(here, length, 0), node, length)
+    return here & _is_at(neighbour, there, long + length, node), arc, there
+
+
+@triton.jit
 def common(
     a, b, indptr, neighbour, start, arc_degree, sums, which, arc, other, MODE: tl.constexpr, THREADS: tl.constexpr
 ):
     """Go through the common neighbours of rows a[i] and b[i], where i is the number of this group of threads.
 
     Each thread searches one entry of the shorter list in the longer one. MODE 0 writes their number to start[i]; 1
-    lists them from start[i] on: i, arc from a[i], arc from b[i]; 2 writes the sums of `shared_sums` to sums[i].
+    lists them from start[i] on: i, arc from a[i], arc from b[i]. Modes 1 and 2 write the sums of `shared_sums` to
+    sums[i].
     """
     i = tl.program_id(0).to(tl.int64)
-    row_a, row_b = tl.load(a + i), tl.load(b + i)
-    first_a, first_b = tl.load(indptr + row_a), tl.load(indptr + row_b)
-    size_a, size_b = tl.load(indptr + row_a + 1) - first_a, tl.load(indptr + row_b + 1) - first_b
-    swap = size_a > size_b
-    short, size = tl.where(swap, first_b, first_a), tl.minimum(size_a, size_b)
-    long, length = tl.where(swap, first_a, first_b), tl.maximum(size_a, size_b)
-    thread = tl.arange(0, THREADS)
+    swap, short, size, long, length = _two_lists(tl.load(a + i), tl.load(b + i), indptr)
     count = tl.zeros([THREADS], tl.int64)
     adamic, allocation = tl.zeros([THREADS], tl.float32), tl.zeros([THREADS], tl.float32)
     place = tl.zeros([], tl.int64)
     if MODE == 1:
         place = tl.load(start + i)
     for at in range(0, size, THREADS):
-        here = at + thread < size
-        node = tl.load(neighbour + short + at + thread, mask=here, other=-1)
-        low = tl.zeros([THREADS], tl.int64)
-        high = tl.where(here, low + length, low)
-        while tl.max(high - low, 0) > 0:
-            middle, going = (low + high) // 2, low < high
-            below = going & (tl.load(neighbour + long + middle, mask=going, other=0) < node)
-            high = tl.where(going & ~below, middle, high)
-            low = tl.where(below, middle + 1, low)
-        inside = here & (low < length)
-        found = inside & (tl.load(neighbour + long + low, mask=inside, other=-2) == node)
+        found, first, second = _look(neighbour, short, size, long, length, at + tl.arange(0, THREADS))
         number = found.to(tl.int64)
         count += number
         if MODE == 1:
             to = place + tl.cumsum(number, 0) - number
-            first, second = short + at + thread, long + low
             tl.store(which + to, i + tl.zeros([THREADS], tl.int64), mask=found)
             tl.store(arc + to, tl.where(swap, second, first), mask=found)
             tl.store(other + to, tl.where(swap, first, second), mask=found)
             place += tl.sum(number, 0)
-        if MODE == 2:
-            one = tl.load(arc_degree + short + at + thread, mask=found, other=1.0)
-            two = tl.load(arc_degree + long + low, mask=found, other=1.0)
+        if MODE > 0:
+            one = tl.load(arc_degree + first, mask=found, other=1.0)
+            two = tl.load(arc_degree + second, mask=found, other=1.0)
             degree = tl.sqrt(one * two)
             adamic += tl.where(found, 1.0 / tl.log(tl.maximum(degree, 2.0)), 0.0)
             allocation += tl.where(found, 1.0 / degree, 0.0)
     if MODE == 0:
         tl.store(start + i, tl.sum(count, 0))
-    if MODE == 2:
+    if MODE > 0:
         tl.store(sums + 3 * i, tl.sum(count, 0).to(tl.float32))
         tl.store(sums + 3 * i + 1, tl.sum(adamic, 0))
         tl.store(sums + 3 * i + 2, tl.sum(allocation, 0))
@@ -66,13 +89,7 @@ def common(
 def weighted(a, b, indptr, neighbour, arc_row, copies, arc_degree, strength, sums, THREADS: tl.constexpr):
     """Write the sums of `weighted_sums` of rows a[i] and b[i] to sums[i]; threads as in `common`."""
     i = tl.program_id(0).to(tl.int64)
-    row_a, row_b = tl.load(a + i), tl.load(b + i)
-    first_a, first_b = tl.load(indptr + row_a), tl.load(indptr + row_b)
-    size_a, size_b = tl.load(indptr + row_a + 1) - first_a, tl.load(indptr + row_b + 1) - first_b
-    swap = size_a > size_b
-    short, size = tl.where(swap, first_b, first_a), tl.minimum(size_a, size_b)
-    long, length = tl.where(swap, first_a, first_b), tl.maximum(size_a, size_b)
-    thread = tl.arange(0, THREADS)
+    _, short, size, long, length = _two_lists(tl.load(a + i), tl.load(b + i), indptr)
     count, adamic, allocation = (
         tl.zeros([THREADS], tl.float32), tl.zeros([THREADS], tl.float32), tl.zeros([THREADS], tl.float32),
     )  # fmt: skip
@@ -80,21 +97,11 @@ def weighted(a, b, indptr, neighbour, arc_row, copies, arc_degree, strength, sum
         tl.zeros([THREADS], tl.float32), tl.zeros([THREADS], tl.float32), tl.zeros([THREADS], tl.float32),
     )  # fmt: skip
     for at in range(0, size, THREADS):
-        here = at + thread < size
-        node = tl.load(neighbour + short + at + thread, mask=here, other=-1)
-        low = tl.zeros([THREADS], tl.int64)
-        high = tl.where(here, low + length, low)
-        while tl.max(high - low, 0) > 0:
-            middle, going = (low + high) // 2, low < high
-            below = going & (tl.load(neighbour + long + middle, mask=going, other=0) < node)
-            high = tl.where(going & ~below, middle, high)
-            low = tl.where(below, middle + 1, low)
-        inside = here & (low < length)
-        found = inside & (tl.load(neighbour + long + low, mask=inside, other=-2) == node)
-        x = tl.load(copies + short + at + thread, mask=found, other=0).to(tl.float32)
-        y = tl.load(copies + long + low, mask=found, other=0).to(tl.float32)
-        degree = tl.load(arc_degree + short + at + thread, mask=found, other=1.0)
-        row = tl.load(arc_row + short + at + thread, mask=found, other=0)
+        found, first, second = _look(neighbour, short, size, long, length, at + tl.arange(0, THREADS))
+        x = tl.load(copies + first, mask=found, other=0).to(tl.float32)
+        y = tl.load(copies + second, mask=found, other=0).to(tl.float32)
+        degree = tl.load(arc_degree + first, mask=found, other=1.0)
+        row = tl.load(arc_row + first, mask=found, other=0)
         count += found.to(tl.float32)
         adamic += tl.where(found, 1.0 / tl.log(tl.maximum(degree, 2.0)), 0.0)
         allocation += tl.where(found, 1.0 / degree, 0.0)
@@ -107,6 +114,35 @@ def weighted(a, b, indptr, neighbour, arc_row, copies, arc_degree, strength, sum
     tl.store(sums + 6 * i + 3, tl.sum(product, 0))
     tl.store(sums + 6 * i + 4, tl.sum(least, 0))
     tl.store(sums + 6 * i + 5, tl.sum(share, 0))
+
+
+@triton.jit(do_not_specialize=["n"])
+def having(first, last, target, pair_layer, start, places, n, shift, WAYS: tl.constexpr, MODE: tl.constexpr,
+           THREADS: tl.constexpr):  # fmt: skip
+    """Go through the layers pair_layer[first[w, i]] to pair_layer[last[w, i]] of pair i, but for its target.
+
+    MODE 0 writes their number to start[i]; 1 lists them from start[i] on, those of way w increased by w * shift.
+    """
+    i = tl.program_id(0).to(tl.int64)
+    own = tl.load(target + i)
+    count = tl.zeros([THREADS], tl.int64)
+    place = tl.zeros([], tl.int64)
+    if MODE == 1:
+        place = tl.load(start + i)
+    for way in range(WAYS):
+        low, high = tl.load(first + way * n + i), tl.load(last + way * n + i)
+        for at in range(low, high, THREADS):
+            entry = at + tl.arange(0, THREADS)
+            layer = tl.load(pair_layer + entry, mask=entry < high, other=0)
+            found = (entry < high) & (layer != own)
+            number = found.to(tl.int64)
+            count += number
+            if MODE == 1:
+                to = place + tl.cumsum(number, 0) - number
+                tl.store(places + to, layer + way * shift, mask=found)
+                place += tl.sum(number, 0)
+    if MODE == 0:
+        tl.store(start + i, tl.sum(count, 0))
 
 
 @triton.jit(do_not_specialize=["n"])
@@ -154,12 +190,12 @@ def add_to(table, index, values, n, width, ROWS: tl.constexpr, WIDTH: tl.constex
 
 @triton.jit(do_not_specialize=["n"])
 def add_up(
-    x, source, weight, start, count, result, n, width,
-    BACK: tl.constexpr, WEIGHTED: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr,
+    x, source, weight, start, count, factor, result, n, width,
+    BACK: tl.constexpr, WEIGHTED: tl.constexpr, SHARED: tl.constexpr, ROWS: tl.constexpr, WIDTH: tl.constexpr,
 ):  # fmt: skip
     """Write the sum of w x[source] over the arcs from start[i] on, count[i] of them, to row i of the result.
 
-    BACK: add w x[i] to row source[arc] of the result instead.
+    BACK: add w x[i] to row source[arc] of the result instead. SHARED: times factor[i].
     """
     row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
     column = tl.arange(0, WIDTH)
@@ -167,8 +203,11 @@ def add_up(
     first = tl.load(start + row, mask=row < n, other=0)
     size = tl.load(count + row, mask=row < n, other=0)
     total = tl.zeros([ROWS, WIDTH], tl.float32)
+    times = tl.full([ROWS], 1.0, tl.float32)
+    if SHARED:
+        times = tl.load(factor + row, mask=row < n, other=0.0)
     if BACK:
-        total = tl.load(x + row[:, None] * width + column[None, :], mask=inside, other=0.0)
+        total = tl.load(x + row[:, None] * width + column[None, :], mask=inside, other=0.0) * times[:, None]
     for j in range(tl.max(size, 0)):
         there = j < size
         node = tl.load(source + first + j, mask=there, other=0)
@@ -182,7 +221,19 @@ def add_up(
         else:
             total += share[:, None] * tl.load(x + node[:, None] * width + column[None, :], mask=here, other=0.0)
     if not BACK:
-        tl.store(result + row[:, None] * width + column[None, :], total, mask=inside)
+        tl.store(result + row[:, None] * width + column[None, :], total * times[:, None], mask=inside)
+
+
+@triton.jit(do_not_specialize=["n"])
+def add_silu(x, y, result, n, width, ROWS: tl.constexpr, WIDTH: tl.constexpr):
+    """Write x + silu(y) to the result."""
+    row = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    column = tl.arange(0, WIDTH)
+    inside = (row < n)[:, None] & (column < width)[None, :]
+    place = row[:, None] * width + column[None, :]
+    value = tl.load(y + place, mask=inside, other=0.0)
+    value = tl.load(x + place, mask=inside, other=0.0) + value / (1.0 + tl.exp(-value))
+    tl.store(result + place, value, mask=inside)
 
 
 @triton.jit(do_not_specialize=["n"])
@@ -225,68 +276,65 @@ def adapt(
 
 
 @triton.jit
-def _find(neighbour, first, size, node):
-    """Return where a node is in a sorted list of so many entries from `first` on, or would be."""
-    low, high = first, first + size
-    while low < high:
-        middle = (low + high) // 2
-        if tl.load(neighbour + middle) < node:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+def _of(values, which):
+    """Return values[which] of what the threads hold."""
+    return tl.gather(values, which, 0)
 
 
 @triton.jit
-def paths(near, far, near_node, far_node, indptr, neighbour, arc_row, arc_degree, result, CAP: tl.constexpr):
+def paths(
+    near, far, near_node, far_node, indptr, neighbour, arc_row, arc_degree, result,
+    CAP: tl.constexpr, AT_ONCE: tl.constexpr,
+):  # fmt: skip
     """Write number and weight of the paths of length 3 from near[i] to far[i] to result[i], as `Paths` does.
 
-    Neighbours w of the near node come one after the other; each thread takes one entry x of the shorter of the lists of
-    w and the far node, and searches it in the longer.
+    First each thread takes one neighbour w of the near node: which of the lists of w and the far node is shorter, and
+    where in it the near node is. Then `AT_ONCE` neighbours w at a time have a thread for each entry x of the shorter
+    list, which is searched in the longer. Of a list with more than CAP entries, CAP stand for all.
     """
     i = tl.program_id(0).to(tl.int64)
     row, end = tl.load(near + i), tl.load(far + i)
     node, other = tl.load(near_node + i), tl.load(far_node + i)
     first, end_first = tl.load(indptr + row), tl.load(indptr + end)
     size, end_size = tl.load(indptr + row + 1) - first, tl.load(indptr + end + 1) - end_first
-    gap = _find(neighbour, first, size, other)
-    inside = gap < first + size
-    joined = (inside & (tl.load(neighbour + gap, mask=inside, other=-1) == other)).to(tl.int64)
-    degree = size - joined
-    taken = tl.minimum(degree, CAP)
     thread = tl.arange(0, CAP)
-    count, weight = tl.zeros([CAP], tl.float32), tl.zeros([CAP], tl.float32)
-    for step in range(taken):
-        arc = first + step * degree // taken
-        if (joined == 1) & (arc >= gap):
-            arc += 1
-        middle = tl.load(arc_row + arc)
-        begin = tl.load(indptr + middle)
-        length = tl.load(indptr + middle + 1) - begin
-        swap = length - 1 > end_size - joined
-        short, short_size = tl.where(swap, end_first, begin), tl.where(swap, end_size, length)
-        long, long_size = tl.where(swap, begin, end_first), tl.where(swap, length, end_size)
-        hole = _find(neighbour, short, short_size, node)
-        inside = hole < short + short_size
-        there = (inside & (tl.load(neighbour + hole, mask=inside, other=-1) == node)).to(tl.int64)
-        rest = short_size - there
-        some = tl.minimum(rest, CAP)
-        here = thread < some
-        entry = short + thread * rest // tl.maximum(some, 1)
-        entry += ((there == 1) & (entry >= hole)).to(tl.int64)
-        wanted = tl.load(neighbour + entry, mask=here, other=-1)
-        low = tl.zeros([CAP], tl.int64) + long
-        high = tl.where(here, low + long_size, low)
-        while tl.max(high - low, 0) > 0:
-            between, going = (low + high) // 2, low < high
-            below = going & (tl.load(neighbour + between, mask=going, other=0) < wanted)
-            high = tl.where(going & ~below, between, high)
-            low = tl.where(below, between + 1, low)
-        within = here & (low < long + long_size)
-        found = within & (tl.load(neighbour + low, mask=within, other=-2) == wanted)
-        stands = (degree / taken) * (rest / tl.maximum(some, 1))
-        share = tl.rsqrt(tl.load(arc_degree + entry, mask=found, other=1.0) * tl.load(arc_degree + arc))
-        count += tl.where(found, stands.to(tl.float32), 0.0)
-        weight += tl.where(found, stands.to(tl.float32) * share, 0.0)
+    none = tl.zeros([CAP], tl.int64)
+    gap = _search(neighbour, first + none, size + none, other, size)
+    joined = _is_at(neighbour, gap, first + size, other).to(tl.int64)
+    degree = size - joined  # the same in all threads, as `gap` and `joined` are
+    taken = tl.minimum(degree, CAP)
+    here = thread < taken
+    arc = first + tl.where(degree > CAP, thread * degree // CAP, thread)
+    arc += ((joined == 1) & (arc >= gap)).to(tl.int64)
+    middle = tl.load(arc_row + arc, mask=here, other=0)
+    begin = tl.load(indptr + middle, mask=here, other=0)
+    length = tl.load(indptr + middle + 1, mask=here, other=0) - begin
+    swap = length - 1 > end_size - joined
+    short, short_size = tl.where(swap, end_first, begin), tl.where(swap, end_size, length)
+    long, long_size = tl.where(swap, begin, end_first), tl.where(swap, length, end_size)
+    most = tl.maximum(tl.max(length, 0), end_size)
+    hole = _search(neighbour, short, tl.where(here, short_size, 0), node, most)
+    there = here & _is_at(neighbour, hole, short + short_size, node)
+    hole = tl.where(there, hole, short + short_size)
+    rest = short_size - there.to(tl.int64)
+    stands = (degree / tl.maximum(taken, 1)) * (rest / tl.maximum(tl.minimum(rest, CAP), 1))
+    stands = tl.where(here, stands, 0.0).to(tl.float32)
+    share = stands * tl.rsqrt(tl.load(arc_degree + arc, mask=here, other=1.0))
+    slot = tl.arange(0, AT_ONCE * CAP)
+    place = slot % CAP
+    count, weight = tl.zeros([AT_ONCE * CAP], tl.float32), tl.zeros([AT_ONCE * CAP], tl.float32)
+    for at in range(0, tl.max(taken, 0), AT_ONCE):
+        which = at + slot // CAP
+        left = _of(rest, which)
+        entry = _of(short, which) + tl.where(left > CAP, place * left // CAP, place)
+        entry += (entry >= _of(hole, which)).to(tl.int64)
+        asked = (place < left) & (_of(stands, which) > 0)
+        wanted = tl.load(neighbour + entry, mask=asked, other=-1)
+        low, extent = _of(long, which), _of(long_size, which)
+        found = _search(neighbour, low, tl.where(asked, extent, 0), wanted, most)
+        found = asked & _is_at(neighbour, found, low + extent, wanted)
+        count += tl.where(found, _of(stands, which), 0.0)
+        by_degree = tl.rsqrt(tl.load(arc_degree + entry, mask=found, other=1.0))
+        weight += tl.where(found, _of(share, which) * by_degree, 0.0)
     tl.store(result + 2 * i, tl.sum(count, 0))
     tl.store(result + 2 * i + 1, tl.sum(weight, 0))

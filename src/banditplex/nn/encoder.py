@@ -63,10 +63,11 @@ class Encoder(nn.Module):
         """Return the embedding of each vertex of a block, (V, width); `features` (num_nodes, F) if nodes have any."""
         degree = F.pad(torch.log1p(block.degree).unsqueeze(1), (0, 1), value=1.0)  # (V, 2), for weight and bias
         weight = torch.cat([self.degree.weight.t(), self.degree.bias.unsqueeze(0)])
-        x = torch.addmm(self._input(block.node, features), degree.to(weight.dtype), weight)
+        x = self._input(block.node, features).addmm_(degree.to(weight.dtype), weight)
         arcs, options = self._arcs(block)
+        conv: Any
         for conv in self.convs:
-            x = x + F.silu(conv(x, arcs, **options))
+            x = conv.added(x, arcs) if self.takes_mean else x + F.silu(conv(x, arcs, **options))
         return adapt(x, self.adapt, block.layer)
 
     def _input(self, node: Tensor, features: Tensor | None) -> Tensor:

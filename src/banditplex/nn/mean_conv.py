@@ -1,11 +1,10 @@
 """The built-in convolution "sage"; in its own file, since PyG takes long to import."""
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch_geometric.nn import GraphConv
 
-from banditplex.nn.mean import Mean
+from banditplex.nn.mean import Mean, add_convolution
 
 
 class MeanConv(GraphConv):  # type: ignore[misc]
@@ -17,4 +16,9 @@ class MeanConv(GraphConv):  # type: ignore[misc]
     def forward(self, x: Tensor, mean: Mean) -> Tensor:
         """Return the new embedding of each vertex, (V, out_channels)."""
         root, rel = self.lin_root, self.lin_rel
-        return torch.addmm(F.linear(mean(x), rel.weight, rel.bias), x, root.weight.t())
+        return F.linear(mean(x), rel.weight, rel.bias).addmm_(x, root.weight.t())
+
+    def added(self, x: Tensor, mean: Mean) -> Tensor:
+        """Return x + silu of the new embedding, (V, channels), as an encoder needs it."""
+        root, rel = self.lin_root, self.lin_rel
+        return add_convolution(mean, x, rel.weight, rel.bias, root.weight)

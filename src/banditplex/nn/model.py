@@ -4,7 +4,7 @@ The first term sees the pair in its target layer and, if `visibility` allows it,
 (`evidence`): as columns beside those of the target layer, and as a weight for each layer that has the pair.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import torch
@@ -17,7 +17,7 @@ from banditplex.nn.evidence import num_evidence
 from banditplex.nn.graph import Block
 from banditplex.nn.heads import Head, Listed
 from banditplex.nn.known import Known
-from banditplex.nn.pair_features import PairFeatures, compute_pair_features, num_features
+from banditplex.nn.pair_features import PairFeatures, num_features, other_features, with_lists
 from banditplex.nn.query import Query
 from banditplex.nn.view import View
 from banditplex.pairs.visibility import Visibility
@@ -130,5 +130,5 @@ class MultiplexModel(nn.Module):
         if self.encoder is None:
             own = PairFeatures.without_lists(known.values, pairs, target, known.row)
             return own, known.in_layers(view, pairs, target, layers), lists
-        own, other = compute_pair_features(graph, pairs, target, layers, view.visibility)
-        return replace(own, values=known.values), other, lists
+        own = with_lists(graph, known.values, pairs, target, known.row)
+        return own, other_features(graph, pairs, known.row, layers, view.visibility), lists

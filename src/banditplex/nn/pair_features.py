@@ -69,6 +69,14 @@ def compute_pair_features(
 
 
 @torch.no_grad()
+def with_lists(graph: PackedGraph, values: Tensor, pairs: Tensor, target: Tensor, row: Tensor) -> PairFeatures:
+    """Return features (P, F) that are known, of pairs (P, 2) in target layers (P,), with their common neighbours."""
+    which, arc, _ = backend.find_common(graph.both, row[0], row[1])
+    degree = graph.both.arc_degree.index_select(0, arc)
+    return PairFeatures(values, pairs, target, row, which, arc, degree)
+
+
+@torch.no_grad()
 def own_features(
     graph: PackedGraph, pairs: Tensor, target: Tensor, visibility: Visibility = HIDE_EDGE, *, listed: bool = True
 ) -> PairFeatures:
@@ -124,12 +132,8 @@ def _look(lists: Neighbours, row: Tensor, *, listed: bool) -> tuple[Tensor, Sequ
     if not listed:
         sums = backend.shared_sums(lists, row[0], row[1])
         return sums, (row[0, :0], row[0, :0], sums[:0, 0])
-    which, arc, other = backend.find_common(lists, row[0], row[1])
-    return backend.add_shared(lists, row.shape[1], which, arc, other), (
-        which,
-        arc,
-        lists.arc_degree.index_select(0, arc),
-    )
+    sums, (which, arc, _) = backend.list_common(lists, row[0], row[1])
+    return sums, (which, arc, lists.arc_degree.index_select(0, arc))
 
 
 def _columns(
