@@ -74,7 +74,7 @@ def test_what_a_csv_has_no_place_for_is_said(tmp_path):
     with pytest.warns(UserWarning, match="^net.csv: ") as told:
         bx.write(mx, tmp_path / "net.csv")
     said = [str(each.message) for each in told]
-    assert "net.csv: 1 nodes and 1 layers without edges" in said[0]
+    assert "nodes without edges: 1, layers without edges: 1" in said[0]
     assert "directed=True" in said[1]
     assert [each.name for each in tmp_path.iterdir()] == ["net.csv"]
 

@@ -159,9 +159,9 @@ def write_text(mx: Multiplex, path: Path, usual: str) -> None:
         file.write((usual.join(table.column_names) + "\n").encode())
         quoting = {"quoting_style": "needed" if quotes else "none"}
         pyarrow.csv.write_csv(table, file, pyarrow.csv.WriteOptions(include_header=False, delimiter=usual, **quoting))
-    bare = mx.num_nodes - len(np.unique(mx.edge_index)), int(np.count_nonzero(mx.layer_sizes == 0))
-    if any(bare):
-        note(f"{path.name}: {bare[0]:,} nodes and {bare[1]:,} layers without edges are left out; parquet keeps them.")
+    bare = {"nodes": mx.num_nodes - len(np.unique(mx.edge_index)), "layers": np.count_nonzero(mx.layer_sizes == 0)}
+    if left := ", ".join(f"{what} without edges: {count:,}" for what, count in bare.items() if count):
+        note(f"{path.name}: left out, {left}; Parquet keeps them.")
     if mx.directed:
         note(f"{path.name}: read it with directed=True, as a table does not say that its edges are directed.")
 
