@@ -10,7 +10,7 @@ from faults.harness import Harness, call
 from faults.scenarios import everything
 
 TEXT = "precious\n"
-FORMS = ("{}", "{}.new", ".{}.new", "{}.tmp", "{}.draft")
+FORMS = ("{}", "{}.new", ".{}.new", "{}.tmp", "{}.draft", ".{}.mixed")
 """Names of a file and of what earlier versions wrote before it took its place."""
 LOCKS = ("{}.lock", ".{}.lock")
 

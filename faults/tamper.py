@@ -136,7 +136,7 @@ def _lock(file: Path, chance: random.Random) -> None:
 
 def _more(file: Path, chance: random.Random) -> None:
     """Put a further file there: of an earlier version, of a process that is gone, or anything."""
-    name = chance.choice([f"{file.name}.new", ".banditplex-draft-0-1-1-0-0", "more", "old.json"])
+    name = chance.choice([f"{file.name}.new", ".banditplex-draft-0-1-1-0-0", f".{file.name}.mixed", "more", "old.json"])
     shutil.copy(file, file.parent / name)
     damage(file.parent / name, chance)
 

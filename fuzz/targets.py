@@ -11,6 +11,7 @@ import numpy as np
 
 import banditplex as bx
 from banditplex.io import formats
+from banditplex.io.base import write_side_note
 from banditplex.io.tables.nodes import with_node_table
 from banditplex.io.tables.pairs import read_pairs
 
@@ -131,6 +132,14 @@ def _matrix() -> Target:
     return Target(make, lambda folder: bx.read(folder / "net.csv", matrix=True))
 
 
+def _noted() -> Target:
+    def make(folder: Path) -> None:
+        (folder / "net.csv").write_text("source,target,layer\nZoë,7.0,work\n7.0,Uli,home\n")
+        write_side_note(folder / "net.csv", {"nodes": ["Zoë", "Uli", "7.0"], "layers": ["home", "work"]})
+
+    return Target(make, lambda folder: bx.read(folder / "net.csv"))
+
+
 def _compressed() -> Target:
     def read(folder: Path) -> Any:
         return bx.read(folder / "net.csv.gz", max_size=1 << 24)
@@ -212,7 +221,7 @@ def _results() -> Target:
 def targets() -> dict[str, Target]:
     """Return all targets by name."""
     found = {name: _format(name) for name in formats if formats[name].write is not None}
-    found |= {"sniffed": _sniffed(), "tables": _tables(), "compressed": _compressed()}
+    found |= {"sniffed": _sniffed(), "tables": _tables(), "noted": _noted(), "compressed": _compressed()}
     found |= {
         "wide": _wide(),
         "matrix": _matrix(),

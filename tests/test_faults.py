@@ -16,8 +16,8 @@ from faults.links import planted
 from faults.scenarios import compare, convert, everything
 from faults.tamper import WAYS, Victim, _is_lost, attempt, contents, tamper, tampered
 
-CUT = {  # steps of two conversions at which old and new stand beside each other
-    "csv": ("after replace out.csv",),
+CUT = {  # steps of two conversions at which old and new stand beside each other, or a draft stays behind
+    "csv": ("after replace out.csv.meta.json", "before unlink .out.csv.mixed"),
     "banditplex": ("after exchange draft of out.bx/out.bx",),
 }
 

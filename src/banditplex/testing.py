@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # torch takes a while to import, and policies do without
     from banditplex.scorer import LinkScorer
 
 SIZES = ((1, 1), (5, 1), (6, 2), (3, 3), (90, 3))
-"""Pairs (num_arms, k) at which policies are checked."""
+"""Pairs (num_arms, k) at which policies are checked; unseen arms share memory in the last."""
 
 NUM_INSTANCES = 4
 

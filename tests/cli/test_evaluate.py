@@ -166,7 +166,6 @@ def test_a_single_run_has_no_deviation(call, folder):
     assert "the 30 edges of the targets up to 5, and were tested on 10 later" in text
 
 
-@pytest.mark.filterwarnings("ignore:one.csv. left out")
 def test_one_layer_has_nothing_to_compare(call, folder):
     bx.write(bx.read(folder / "data.csv").subset(layers=["noise1"]), folder / "one.csv")
     words = ["evaluate", "one.csv", *QUICK, "--trials", "1"]

@@ -25,7 +25,7 @@ SCENARIOS |= {each.name: each for each in map(convert, ("csv", "banditplex", "pa
 
 def names_of(scenario):
     """Return the folder that a scenario writes to, names of files and drafts, and names of locks."""
-    folder, names = FILES.get(scenario.name, (".", (scenario.place,)))
+    folder, names = FILES.get(scenario.name, (".", (scenario.place, f"{scenario.place}.meta.json")))
     return folder, [form.format(name) for name in names for form in FORMS], [
         ".lock", *(form.format(name) for name in names for form in LOCKS)
     ]  # fmt: skip

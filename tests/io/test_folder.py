@@ -11,6 +11,7 @@ from hypothesis import given
 
 import banditplex as bx
 from banditplex.io import folder
+from banditplex.io.base import side_note_path
 from tests.io.checks import refuses_file
 from tests.io.strategies import multiplexes, strings
 from tests.refusals import refuses
@@ -343,6 +344,15 @@ def test_an_existing_folder_is_replaced_only_on_request(mx, stored):
     bx.write(mx.subset(layers=["y"]), stored, overwrite=True)
     assert bx.read(stored) == mx.subset(layers=["y"])
     assert [each.name for each in stored.parent.iterdir()] == ["graph.bx"]
+
+
+def test_a_side_note_of_an_earlier_file_does_not_survive(mx, tmp_path):
+    note = side_note_path(tmp_path / "graph.bx")
+    note.write_text("{}")
+    with refuses(note, "overwrite=True"):
+        bx.write(mx, tmp_path / "graph.bx")
+    bx.write(mx, tmp_path / "graph.bx", overwrite=True)
+    assert not note.exists()
 
 
 def test_progress_is_told_of_every_byte(stored):

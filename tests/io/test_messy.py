@@ -290,8 +290,8 @@ def test_float_ids_of_pandas(tmp_path):
 
 def test_names_that_look_like_floats_come_back(tmp_path):
     mx = bx.Multiplex.from_edges(["1.0", "2"], ["2", "3.0"], ["4.0", "4"])
-    bx.write(mx, tmp_path / "net.parquet")
-    assert bx.read(tmp_path / "net.parquet") == mx
+    bx.write(mx, tmp_path / "net.csv")
+    assert bx.read(tmp_path / "net.csv") == mx
 
 
 # Two kinds of nodes

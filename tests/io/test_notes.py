@@ -1,4 +1,4 @@
-"""Metadata of Parquet are JSON that anybody may have written."""
+"""Notes are JSON that anybody may have written: side notes, and metadata of Parquet."""
 
 import json
 import time
@@ -41,6 +41,20 @@ def refused(path, *words):
     assert any(word in str(error.value) for word in words), error.value
     assert "\n" not in str(error.value)
     assert len(str(error.value)) < 400
+
+
+@pytest.mark.parametrize("note", NOTES)
+def test_side_notes(note, tmp_path):
+    (tmp_path / "net.csv").write_text("source,target\na,b\n")
+    (tmp_path / "net.csv.meta.json").write_text('{"banditplex": 1, ' + note[1:])
+    refused(tmp_path / "net.csv", *NOTES[note].split("|"))
+
+
+@pytest.mark.parametrize(("version", "word"), [("7", "7: a newer"), ('"1"', "version"), ("null", "None"), ("0", "0")])
+def test_versions_of_side_notes(version, word, tmp_path):
+    (tmp_path / "net.csv").write_text("source,target\na,b\n")
+    (tmp_path / "net.csv.meta.json").write_text(f'{{"banditplex": {version}}}')
+    refused(tmp_path / "net.csv", word)
 
 
 PARQUET = {

@@ -251,6 +251,16 @@ def test_types_in_columns_of_several_files(tmp_path):
         bx.read(lay_out(tmp_path, {"b.csv": CALLS}))
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_directions_of_our_own_files_are_kept(tmp_path):
+    arcs = bx.Multiplex.from_edges(["a", "b"], ["b", "a"], "x", directed=True)
+    for name in ("one.csv", "two.csv"):
+        bx.write(arcs, tmp_path / name)
+    mx = bx.read([tmp_path / "one.csv", tmp_path / "two.csv"])
+    assert mx.directed
+    assert mx.num_edges == 2  # layer x of both files, merged
+
+
 def test_tables_without_rows(tmp_path):
     """Input 1763 of `python -m fuzz --seed 7`: nothing is left of any table."""
     lay_out(tmp_path, {"a.csv": "source,target,time\n,b,1\n", "b.csv": "source,target\n"})

@@ -45,7 +45,7 @@ def test_names_and_groups_are_chosen_in_the_order_given():
     assert {OURS, "none", "overlap", "regression"} <= set(quick)
     main = [method.name for method in choose_methods(["main"])]
     assert set(OURS_NAMES) < set(main)
-    assert {"seal", "node2vec-union", "complex-torch", "svd", "svd-union"} < set(main)
+    assert {"seal", "node2vec-union", "complex-torch", "katz", "katz-union"} < set(main)
     assert not {"seal-union", "node2vec", "complex", "rotate"} & set(main)
     with refuses("svdd", "svd"):
         choose_methods(["svdd"])
@@ -104,7 +104,7 @@ def test_a_baseline_may_declare_its_grid_as_an_attribute_or_a_class_method(monke
 def test_networks_learn_in_epochs_and_heuristics_do_not():
     methods = find_methods()
     assert all(methods[name].learns_in_epochs for name in (*OURS_NAMES, "seal-union", "mne", "complex-torch"))
-    assert not any(methods[name].learns_in_epochs for name in ("overlap", "svd-union", "pooled-trees"))
+    assert not any(methods[name].learns_in_epochs for name in ("overlap", "svd-union", "pooled-trees", "katz"))
 
 
 def test_the_variants_are_our_learner_with_other_policies():

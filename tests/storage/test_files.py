@@ -111,12 +111,12 @@ def test_the_start_of_a_process_counts(tmp_path):
 
 def test_a_folder_that_was_moved_away_is_brought_back(tmp_path):
     """As after a kill between the two renames that replace a folder where they cannot change places."""
-    from banditplex.storage.staging import bring_back
+    from banditplex.storage.staging import check_whole
 
     left = dead_draft(tmp_path / "out.bx")
     (left / files.OLD).mkdir(parents=True)
     (left / files.OLD / "x").write_text("old")
-    bring_back(tmp_path / "other.bx")
+    check_whole(tmp_path / "other.bx")
     assert not (tmp_path / "other.bx").exists()
-    bring_back(tmp_path / "out.bx")
+    check_whole(tmp_path / "out.bx")
     assert (tmp_path / "out.bx" / "x").read_text() == "old"

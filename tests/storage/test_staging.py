@@ -1,4 +1,4 @@
-"""A file or folder that takes the place of another: what is left if a move fails, and what is on the disk before."""
+"""Files that take the place of others: what is left if a move fails, and what is on the disk before any is moved."""
 
 import errno
 import os
@@ -7,7 +7,6 @@ import pytest
 
 from banditplex.io import read, write
 from banditplex.multiplex import Multiplex
-from banditplex.storage import staging
 from tests.io.test_dispatch import names_in
 from tests.refusals import refuses
 
@@ -15,26 +14,45 @@ OLD = Multiplex.from_edges([0], [1], "x", num_nodes=5)
 NEW = Multiplex.from_edges([0, 1], [1, 2], ["a", "b"], num_nodes=4)
 
 
-@pytest.mark.parametrize("name", ["net.parquet", "net.bx"])
-def test_what_cannot_be_moved_leaves_the_old_in_place(name, tmp_path, monkeypatch):
-    def full_disk(*ends):
-        raise OSError(errno.ENOSPC, "No space left on device")
+def failing(call, at):
+    """Return a call that fails as on a full disk, the time `at` that it is made."""
+    made = []
 
-    for before in ([], ["old"]):
-        if before:
-            write(OLD, tmp_path / name)
-        with monkeypatch.context() as patch:
-            patch.setattr(os, "replace", full_disk)
-            patch.setattr(staging, "exchange", full_disk)
-            with refuses(tmp_path / name, "No space left on device"):
-                write(NEW, tmp_path / name, overwrite=True)
-        assert (names_in(tmp_path) != []) == bool(before)
-    assert read(tmp_path / name) == OLD
-    write(NEW, tmp_path / name, overwrite=True)
-    assert read(tmp_path / name) == NEW
+    def tried(source, destination):
+        made.append(destination)
+        if len(made) == at:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return call(source, destination)
+
+    return tried
 
 
-@pytest.mark.parametrize("name", ["net.parquet", "net.bx"])
+def test_new_files_of_which_one_cannot_be_moved_are_removed(tmp_path, monkeypatch):
+    """Of two files, an edge list and its side note, the second cannot be moved (the mark is first): neither stays."""
+    monkeypatch.setattr(os, "replace", failing(os.replace, 3))
+    with refuses(tmp_path / "net.csv", "No space left on device"):
+        write(NEW, tmp_path / "net.csv")
+    assert names_in(tmp_path) == []
+
+
+def test_old_files_of_which_one_is_replaced_are_kept_and_refused(tmp_path, monkeypatch):
+    """The new side note has replaced the old one: nothing is removed, and reading says that they are mixed."""
+    write(OLD, tmp_path / "net.csv")
+    edges, before = (tmp_path / "net.csv").read_bytes(), names_in(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", failing(os.replace, 3))
+        with refuses(tmp_path / "net.csv", "No space left on device"):
+            write(NEW, tmp_path / "net.csv", overwrite=True)
+    assert set(before) <= set(names_in(tmp_path))
+    assert (tmp_path / "net.csv").read_bytes() == edges
+    with refuses(tmp_path / "net.csv", "mixed"):
+        read(tmp_path / "net.csv")
+    write(NEW, tmp_path / "net.csv", overwrite=True)
+    assert read(tmp_path / "net.csv") == NEW
+    assert names_in(tmp_path) == before
+
+
+@pytest.mark.parametrize("name", ["net.csv", "net.bx"])
 def test_all_files_are_on_the_disk_before_any_is_moved(name, tmp_path, monkeypatch):
     done, call, move = [], os.fsync, os.replace
     monkeypatch.setattr(os, "fsync", lambda file: (done.append(os.readlink(f"/proc/self/fd/{file}")), call(file)))
@@ -44,6 +62,6 @@ def test_all_files_are_on_the_disk_before_any_is_moved(name, tmp_path, monkeypat
     synced = {os.path.basename(each) for each in done[:first]}
     place = tmp_path / name
     written = [each.name for each in (place.iterdir() if place.is_dir() else tmp_path.iterdir())]
-    assert written
+    assert len(written) > 1
     assert set(written) <= synced
     assert done[-1] == str(tmp_path)

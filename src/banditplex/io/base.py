@@ -1,5 +1,6 @@
-"""The `Format` class, and what all formats share: first bytes, places of errors, names."""
+"""The `Format` class, and what all formats share: side notes, parsing of names."""
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,11 +11,14 @@ from typing import Any
 import numpy as np
 
 from banditplex.errors import InputError
-from banditplex.multiplex import Multiplex
+from banditplex.multiplex import Multiplex, Name
 from banditplex.multiplex.build import EdgeError
-from banditplex.multiplex.names import Names
+from banditplex.multiplex.names import Names, factorize
+from banditplex.multiplex.spelling import are_tidy
+from banditplex.schema import ANYTHING, DISTINCT_NAMES, check, check_version, parse
 
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
+_WHOLE = re.compile(r"(0|-?[1-9][0-9]*)([.,]0+)?")
 
 Progress = Callable[[int, int], None]  # called with (done, total), in bytes or edges
 
@@ -23,7 +27,8 @@ Progress = Callable[[int, int], None]  # called with (done, total), in bytes or 
 class Format:
     """A way to store a multiplex.
 
-    `write(mx, path, **options)` writes to a path in an empty staging folder, which takes its place afterwards.
+    Every format stores names, direction and isolated nodes, in a side note if necessary. `write(mx, path, **options)`
+    writes to a path in an empty staging folder; all files there are moved to their final place afterwards.
     """
 
     name: str
@@ -51,6 +56,56 @@ def locating(located: Callable[[str, int], InputError]) -> Iterator[None]:
         yield
     except EdgeError as error:
         raise located(error.message, error.edge) from None
+
+
+# A side note, NAME.meta.json next to the file NAME, stores what the format cannot: direction, unused names, ...
+
+NOTE = {"directed?": bool, "nodes?": DISTINCT_NAMES, "layers?": DISTINCT_NAMES}
+"""What a side note may say."""
+
+
+def side_note_path(path: Path) -> Path:
+    """Return the path of the side note of a file."""
+    return path.with_name(path.name + ".meta.json")
+
+
+def write_side_note(path: Path, note: dict[str, Any]) -> None:
+    """Write the side note of `path`, unless it is empty."""
+    if note:
+        side_note_path(path).write_text(json.dumps({"banditplex": 1, **note}), encoding="utf-8")
+
+
+def read_side_note(path: Path) -> dict[str, Any]:
+    """Return the side note of `path`, or an empty dictionary."""
+    where = side_note_path(path)
+    if not where.is_file():
+        return {}
+    note: dict[str, Any] = parse(where.read_bytes(), {"*": ANYTHING}, path=where)
+    check_version(note.pop("banditplex", None), 1, path=where, what="side note")
+    check(note, NOTE, path=where)
+    return note
+
+
+def side_note(mx: Multiplex) -> dict[str, Any]:
+    """Return what a plain edge list does not store: direction, and names that cannot be inferred from the edges."""
+    note: dict[str, Any] = {"directed": True} if mx.directed else {}
+    layers = np.array(mx.layer_names, dtype=object)
+    linked = np.zeros(mx.num_nodes, np.bool_)
+    linked[mx.edge_index.ravel()] = True
+    if not _implied(mx.node_names[linked], mx.node_names.tolist()):
+        note["nodes"] = mx.node_names.tolist()
+    if not _implied(layers[mx.layer_sizes > 0], list(mx.layer_names)):
+        note["layers"] = list(mx.layer_names)
+    return note
+
+
+def _implied(used: Names, declared: list[Name]) -> bool:
+    found, _ = factorize(parse_names([str(name) for name in used.tolist()]))
+    if found.dtype == object and all(map(_WHOLE.fullmatch, found.tolist())):
+        return False  # names such as 7.0 would be read as integers
+    if found.dtype == object and not are_tidy(found.tolist()):
+        return False  # spaces around names would be left out
+    return bool(found.tolist() == declared)  # 1 != "1", so this compares types too
 
 
 def parse_names(tokens: Any) -> Names:

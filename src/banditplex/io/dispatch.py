@@ -1,14 +1,13 @@
 """`read` and `write`: find the format of a path and call its functions."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from banditplex.errors import FormatError, InputError
 from banditplex.io import comune, edgelists, folder, gatne, graphml, multinet, triples
-from banditplex.io.base import Format, Progress
+from banditplex.io.base import Format, Progress, side_note_path
 from banditplex.io.tables import reading as tables
 from banditplex.io.tables.folder import tables_in
 from banditplex.io.tables.nodes import with_node_table
@@ -18,7 +17,7 @@ from banditplex.multiplex.notes import KEY, collected
 from banditplex.multiplex.options import TableOptions, by_role
 from banditplex.multiplex.roles import EDGE_ROLES
 from banditplex.registry import Registry
-from banditplex.storage.staging import bring_back, staged
+from banditplex.storage.staging import check_whole, staged
 
 formats: Registry[Format] = Registry("format")
 for _format in (
@@ -107,9 +106,7 @@ def _paths(path: Any) -> list[Path]:
     if not paths:
         raise InputError("Expected a file or folder to read, got none.")
     for each in paths:
-        if not each.exists():
-            with suppress(OSError):
-                bring_back(each)
+        check_whole(each)
         if not each.exists():
             raise InputError(f"{each}: no such file or folder.")
     return paths
@@ -166,9 +163,8 @@ def write(
 ) -> None:
     """Write a multiplex to a file or folder; `overwrite` replaces an existing one.
 
-    Weights, times, features or node types that the format cannot store are an error, unless `lossy` drops them. Tables
-    of text have edges only: notes say how to read directed ones, and which nodes and layers are left out. A write that
-    fails leaves the path as it was.
+    Weights, times, features or node types that the format cannot store are an error, unless `lossy` drops them. A
+    write that fails leaves the path as it was.
     """
     path = Path(path)
     chosen = check_place(path, format=format, overwrite=overwrite)
@@ -180,7 +176,7 @@ def write(
     assert chosen.write is not None  # check_place refuses such a format
     _check_options(chosen, chosen.write, options)
     try:
-        with staged(path, overwrite=overwrite) as stage:
+        with staged(path, overwrite=overwrite, companion=side_note_path(path)) as stage:
             chosen.write(mx, stage, **options)
     except UnicodeEncodeError as error:
         raise InputError(f"{path}: expected names that UTF-8 can encode, got {error.object!r}.") from None

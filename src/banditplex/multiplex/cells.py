@@ -107,10 +107,10 @@ def from_series(columns: "Mapping[str, pd.Series]") -> pa.Table:
 # Cells that are missing
 
 
-def leave_out_missing(table: pa.Table, origin: Origin, missing: str, *, blank: bool) -> tuple[pa.Table, Origin]:
+def leave_out_missing(table: pa.Table, origin: Origin, missing: str, *, blank: str = "") -> tuple[pa.Table, Origin]:
     """Refuse empty cells, or drop rows without a node or layer, and fill others; see `MISSING`.
 
-    In a file, a text of spaces is such a cell, too (`blank`).
+    In a file, an "empty" text is such a cell, or "spaces", too (`blank`).
     """
     found = {role: _empty(table[role], blank=blank, drop=missing == "drop") for role in table.column_names}
     empty = {role: mask for role, mask in found.items() if mask is not None and mask.any()}
@@ -157,7 +157,7 @@ def earliest(times: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.fill_null(times, pc.min(times)) if times.null_count else times
 
 
-def _empty(column: pa.ChunkedArray, *, blank: bool, drop: bool) -> Bools | None:
+def _empty(column: pa.ChunkedArray, *, blank: str, drop: bool) -> Bools | None:
     """Return which cells of a column are missing; None if this is quickly known."""
     text = is_text(column.type)
     if pa.types.is_dictionary(column.type) and (drop or blank):
@@ -167,7 +167,7 @@ def _empty(column: pa.ChunkedArray, *, blank: bool, drop: bool) -> Bools | None:
         found = pc.or_(found, pc.is_in(pc.utf8_trim_whitespace(column), pa.array(NOT_AVAILABLE, column.type)))
     elif text and blank:
         found = pc.or_(found, pc.equal(pc.binary_length(column), 0))
-        found = pc.or_(found, pc.utf8_is_space(column))
+        found = pc.or_(found, pc.utf8_is_space(column)) if blank == "spaces" else found
     elif drop and pa.types.is_floating(column.type):
         found = pc.or_(found, pc.is_nan(column))
     elif not column.null_count:

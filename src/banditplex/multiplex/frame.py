@@ -62,18 +62,18 @@ def read_frame(
     columns = assign_columns(names, options.columns, lambda name: head.iloc[:, names.index(name)].tolist(), path=path)
     table = from_series({role: frame.iloc[:, names.index(name)] for role, name in columns.items()})
     origin = Origin(path, columns, line_of, rows if options.wide else None)
-    table, origin, spelling = read_cells(table, origin, options, blank=path is not None)
+    table, origin, spelling = read_cells(table, origin, options, blank="spaces" if path else "")
     if is_guess(spelling, options.decimal, options.thousands):
         note(f"{place(path)}weights are read with {spelling}.")
     return table, origin, spelling.point
 
 
 def read_cells(
-    table: pa.Table, origin: Origin, options: TableOptions, *, blank: bool = False
+    table: pa.Table, origin: Origin, options: TableOptions, *, blank: str = ""
 ) -> tuple[pa.Table, Origin, Spelling]:
     """Refuse or fill empty cells, and read weights and times, as the options say; also return how weights are written.
 
-    In a file, a text of spaces is such a cell, too (`blank`).
+    In a file, an "empty" text is such a cell, or "spaces", too (`blank`).
     """
     table, origin = leave_out_missing(table, origin, options.missing, blank=blank)
     table, spelling = with_weights(table, origin, options.decimal, options.thousands)

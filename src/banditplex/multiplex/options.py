@@ -32,7 +32,7 @@ class TableOptions:
     time: Column = None
     source_type: Column = None
     destination_type: Column = None
-    directed: bool | None = None  # None: as the file or the column Type of Gephi says, or undirected
+    directed: bool | None = None  # None: as the file, its side note or the column Type of Gephi says, or undirected
     num_nodes: int | None = None  # the nodes are 0 to num_nodes-1
     wide: bool = False  # whether each column of numbers, or of yes and no, is a layer
     matrix: bool = False  # whether tables are adjacency matrices, with names of nodes in the first row and column

@@ -1,8 +1,11 @@
-"""A file or folder that is replaced in one step, as far as a system can do it.
+"""Files and folders that are replaced together, all or none as far as a system can do it.
 
-It is written into a draft folder beside its place, under a lock, `.NAME.lock`, and takes its place from there. A folder
-changes places with the old one, where the system can do that in one step; elsewhere the old one is moved into the draft
-first, and moved back by whoever finds it there.
+They are written into a draft folder beside their place, under a lock, `.NAME.lock`. From there:
+
+- one file or folder takes its place in one step. A folder changes places with the old one, where the system can do that
+  in one step; elsewhere the old one is moved into the draft first, and moved back by whoever finds it there.
+- several files (a format with companions, or a side note) take their places one after another. Meanwhile there is a
+  mark, `.NAME.mixed`; `check_whole` refuses to read files that it stands beside, as old and new may be mixed.
 """
 
 import ctypes
@@ -11,39 +14,43 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from banditplex.errors import InputError
-from banditplex.storage.files import OLD, draft_folder, leftovers, sync
-from banditplex.storage.lock import Lock
+from banditplex.errors import FormatError, InputError
+from banditplex.storage.files import OLD, draft_folder, leftovers, replace_file, sync
+from banditplex.storage.lock import Lock, open_regular
 
 
 @contextmanager
-def staged(path: Path, *, overwrite: bool) -> Iterator[Path]:
-    """Yield a path of the same name in a draft folder; on success, move it to `path`.
+def staged(path: Path, *, overwrite: bool, companion: Path | None = None) -> Iterator[Path]:
+    """Yield a path of the same name in a draft folder; on success, move everything in it next to `path`.
 
-    On an error what is at `path` stays as it was.
+    An old `companion` that has no new one is removed. On an error the files at `path` stay as they were.
     """
-    with Lock.take(_lock_of(path), path):
-        bring_back(path)
+    with Lock.take(_beside(path, ".lock"), path):
+        _restore(path)
         with draft_folder(path) as stage:
-            new = stage / path.name
-            yield new
-            if path.exists() and not overwrite:
-                raise InputError(f"{path}: expected a new path, got an existing one; overwrite=True replaces it.")
-            _check_replaceable(new, path)
-            sync(new, within=True)
-            _replace(new, path, stage / OLD)
-            sync(path.parent)
+            yield stage / path.name
+            _commit(stage, path, companion, overwrite=overwrite)
 
 
-def _lock_of(path: Path) -> Path:
+def check_whole(path: Path) -> None:
+    """Refuse files of which some may be old and some new, since a write was cut off; bring an old folder back."""
+    if os.path.lexists(_beside(path, ".mixed")):
+        message = "expected files that belong together, got old and new ones mixed: a write was cut off; write it again"
+        raise FormatError(message, path=path)
+    if not path.exists():
+        with suppress(OSError):
+            _restore(path)
+
+
+def _beside(path: Path, ending: str) -> Path:
     whole = Path(os.path.abspath(path))
-    return whole.parent / f".{whole.name}.lock"
+    return whole.parent / f".{whole.name}{ending}"
 
 
-def bring_back(path: Path) -> None:
+def _restore(path: Path) -> None:
     """Move a folder back that was moved away to be replaced, if the write was cut off before it was."""
     for left in leftovers(path.parent, path):
         if (left / OLD).is_dir():
@@ -51,6 +58,50 @@ def bring_back(path: Path) -> None:
                 shutil.rmtree(left)
             else:
                 os.replace(left / OLD, path)
+
+
+def _commit(stage: Path, path: Path, companion: Path | None, *, overwrite: bool) -> None:
+    """Move everything in the draft to its place, all of it or nothing, as far as can be known before."""
+    mark = _beside(path, ".mixed")
+    ours = _names_in(mark)  # files that a write which was cut off has left
+    made = sorted(stage.iterdir(), key=lambda each: each.name == path.name)
+    places = [path.parent / each.name for each in made]
+    gone = [companion] if companion is not None and companion not in places and companion.exists() else []
+    for place in (*places, *gone):
+        if place.exists() and not overwrite and place.name not in ours:
+            raise InputError(f"{place}: expected a new path, got an existing one; overwrite=True replaces it.")
+    for new, place in zip(made, places, strict=True):
+        _check_replaceable(new, place)
+    for new in made:
+        sync(new, within=True)
+    fresh = [place.name for place in places if not place.exists() or place.name in ours]
+    if len(made) + len(gone) > 1:
+        replace_file(mark, "\n".join(fresh).encode(), path)
+    moved: list[Path] = []
+    try:
+        for new, place in zip(made, places, strict=True):
+            _replace(new, place, stage / OLD)
+            moved.append(place)
+        for place in gone:
+            place.unlink()
+    except OSError:
+        if not ours and all(place.name in fresh for place in moved):  # as it was before
+            for place in moved:
+                place.unlink()
+            mark.unlink(missing_ok=True)
+        raise
+    sync(path.parent)
+    mark.unlink(missing_ok=True)
+
+
+def _names_in(mark: Path) -> set[str]:
+    """Return the names in a mark; none if there is no mark."""
+    try:
+        file = open_regular(mark)
+    except FileNotFoundError:
+        return set()
+    with os.fdopen(file, encoding="utf-8", errors="surrogateescape") as text:
+        return set(text.read().split("\n"))
 
 
 def _check_replaceable(new: Path, old: Path) -> None:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io.base import Progress
+from banditplex.io.base import Progress, read_side_note
 from banditplex.io.tables import excel, parquet
 from banditplex.io.tables.text import Dialect, opened, read_columns, records, sniff
 from banditplex.multiplex.cells import Origin, integer_names
 from banditplex.multiplex.frame import read_frame
+from banditplex.multiplex.names import as_names
 from banditplex.multiplex.notes import collected
 from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import EDGE_ROLES, PAIR_ROLES
@@ -43,13 +44,15 @@ class Part(NamedTuple):
         """The file."""
         return Path(str(self.origin.path))
 
-    def with_names(self) -> pa.Table:
+    def with_names(self, nodes: Any, layers: Any) -> pa.Table:
         """Return the table with tidy names, integers if they can be; names that a file declares are what they are."""
         table = self.table
-        for roles in (PAIR_ROLES, ("layer",)):
-            if not self.text and not self.note:
-                table = tidy_names(table, roles, self.path)[0]
-            table = integer_names(table, roles, self.origin, text=self.text, decimal=self.point)
+        for roles, declared in ((PAIR_ROLES, nodes), (("layer",), layers)):
+            if not self.text:
+                table = table if self.note else tidy_names(table, roles, self.path)[0]
+                table = integer_names(table, roles, self.origin)
+            elif declared is None or as_names(declared, "declared").dtype != object:
+                table = integer_names(table, roles, self.origin, text=True, decimal=self.point)
         return table
 
 
@@ -80,7 +83,9 @@ def load(
         frame = read_whole(path, options, kind=kind, texts=True)
         return Part(*read_frame(frame, options, path=path, line_of=_lines(frame)), text=kind in BETWEEN)
     if kind in BETWEEN:
-        return Part(*read_columns(path, BETWEEN[kind], options, roles=roles, progress=progress), text=True)
+        note = read_side_note(path) if roles == EDGE_ROLES else {}
+        ours = "nodes" in note or "layers" in note
+        return Part(*read_columns(path, BETWEEN[kind], options, roles=roles, progress=progress, ours=ours), note, True)
     if kind == "xlsx":
         frame = excel.read_sheet(path, options)
         if progress:

@@ -31,7 +31,7 @@ def edge_tables(folder: Path, options: TableOptions, *, apart: Path) -> tuple[li
         choose_columns(header_of(files[0], options), options.columns, path=files[0])  # says what is missing
         raise FormatError("expected a table of edges, got only negatives", path=folder)
     left = sorted(each for each in folder.iterdir() if each not in chosen and not each.name.startswith("."))
-    left = [each for each in left if each.resolve() != apart.resolve()]
+    left = [each for each in left if not each.name.endswith(".meta.json") and each.resolve() != apart.resolve()]
     return chosen, left
 
 

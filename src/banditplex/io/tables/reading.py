@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io.base import Format, Progress, begins_with
+from banditplex.io.base import Format, Progress, begins_with, read_side_note, side_note, write_side_note
 from banditplex.io.edgelists import SUFFIXES as LISTS
 from banditplex.io.edgelists import looks_like_headers
 from banditplex.io.tables import parquet
@@ -25,7 +25,7 @@ from banditplex.multiplex import Multiplex
 from banditplex.multiplex.cells import integer_names, tell_odd_names
 from banditplex.multiplex.convert import redirect
 from banditplex.multiplex.names import ONLY_LAYER
-from banditplex.multiplex.notes import Quiet, collected, note, show_files, tell_together
+from banditplex.multiplex.notes import Quiet, collected, show_files, tell_together
 from banditplex.multiplex.options import OPTIONS, TableOptions
 from banditplex.multiplex.roles import ONE_LAYER, PAIR_ROLES, choose_columns, with_usual
 from banditplex.multiplex.table import direction, from_table, to_table
@@ -44,7 +44,7 @@ def read(path: Path, options: TableOptions, *, kind: str, progress: Progress | N
         nodes = np.arange(num_nodes)
     elif not part.text:
         nodes = parquet.expand_nodes(nodes, len(part.table), path)
-    table = part.with_names()
+    table = part.with_names(nodes, layers)
     marked = not part.text and "directed" in says  # as our own tables are: undirected edges are then stored both ways
     how = replace(options, directed=None) if marked else options
     mx = from_table(Multiplex, table, part.origin, how, nodes=nodes, layers=layers, directed=says.get("directed"))
@@ -134,8 +134,9 @@ def _check_used(columns: Mapping[str, Any], parts: Sequence[Part]) -> None:
 
 
 def _common_direction(parts: Sequence[Part]) -> bool | None:
-    """Return the direction that tables say; refuse different ones."""
+    """Return the direction that tables or their side notes say; refuse different ones."""
     found = {part.path: direction(part.table, part.origin) for part in parts}
+    found = {path: read_side_note(path).get("directed") if says is None else says for path, says in found.items()}
     said = {says: path for path, says in found.items() if says is not None}
     if len(said) > 1:
         hint = "directed=True or directed=False says how to read all edges"
@@ -159,11 +160,7 @@ def write_text(mx: Multiplex, path: Path, usual: str) -> None:
         file.write((usual.join(table.column_names) + "\n").encode())
         quoting = {"quoting_style": "needed" if quotes else "none"}
         pyarrow.csv.write_csv(table, file, pyarrow.csv.WriteOptions(include_header=False, delimiter=usual, **quoting))
-    bare = {"nodes": mx.num_nodes - len(np.unique(mx.edge_index)), "layers": np.count_nonzero(mx.layer_sizes == 0)}
-    if left := ", ".join(f"{what} without edges: {count:,}" for what, count in bare.items() if count):
-        note(f"{path.name}: left out, {left}; Parquet keeps them.")
-    if mx.directed:
-        note(f"{path.name}: read it with directed=True, as a table does not say that its edges are directed.")
+    write_side_note(path, side_note(mx))
 
 
 def _is_text(path: Path, kind: str) -> bool:

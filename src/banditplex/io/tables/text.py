@@ -169,11 +169,12 @@ def read_columns(
     *,
     roles: Sequence[str] = EDGE_ROLES,
     progress: Progress | None = None,
+    ours: bool = False,
 ) -> tuple[pa.Table, Origin, str]:
     """Return the columns of a file by role, its origin, and its decimal point.
 
     Weights are numbers, times are numbers or dates, all others are strings. Rows with an empty cell are refused or left
-    out. `usual` is the usual character between columns.
+    out; in a file of `ours`, spaces alone are a name. `usual` is the usual character between columns.
     """
     header, decimal, thousands, encoding = options.header, options.decimal, options.thousands, options.encoding
     given: Mapping[str, object] = options.columns
@@ -197,7 +198,7 @@ def read_columns(
         dialect = replace(dialect, encoding="cp1252")  # a late letter of another encoding
         table = _parse(path, dialect, names, columns, header, progress, as_written=as_written)
     origin = Origin(path, columns, partial(line_of_row, partial(records, path, dialect, header)))
-    table, origin, spelling = read_cells(table, origin, options, blank=True)
+    table, origin, spelling = read_cells(table, origin, options, blank="empty" if ours else "spaces")
     said = []
     if encoding is None and dialect.encoding in ENCODINGS:
         said.append(f"as {ENCODINGS[dialect.encoding]} text")
