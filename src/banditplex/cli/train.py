@@ -11,6 +11,7 @@ import typer
 
 from banditplex.cli import options
 from banditplex.cli.data import Data, Reading, as_name, later_columns, load, reading_notes, reads_data, title_of
+from banditplex.cli.first_look import FirstLook
 from banditplex.cli.gains import NAMES, print_gains
 from banditplex.cli.options import parse_options
 from banditplex.cli.output import Json, print_json, print_lines, print_table, records, wrapped, write_table
@@ -97,11 +98,13 @@ def train(
             joined(),
         ):
             hint = f"{how} leaves a run that --resume continues" + ("" if quick else "; --quick for a first look")
-            clock = Estimate("epochs at most", hint, sets_up=True)
+            clock, look = Estimate("epochs at most", hint, sets_up=True), FirstLook()
 
             def on_epoch(model: "LinkPredictor", row: dict[str, Any]) -> None:
                 if not quiet and not resume:
                     clock.tell(row["epoch"], row["epochs"])
+                if not quiet and not as_json and current().size == 1:
+                    look.tell(model, row)
                 if show is not None:
                     show(row)
                 if write is not None:

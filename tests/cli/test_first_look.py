@@ -1,0 +1,69 @@
+"""The first look of a long training: said once, early, and true."""
+
+import numpy as np
+import pytest
+
+import banditplex as bx
+from banditplex.cli import first_look
+from banditplex.cli.first_look import FirstLook, findings, likely_links
+from tests.persistence.killed import multiplex
+
+ROW = {"epoch": 1, "epochs": 10, "layers": [{"layer": "a"}]}
+
+
+def fitted(mx, **settings):
+    return bx.LinkPredictor(epochs=2, device="cpu", members=1, **settings).fit(mx)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_links_are_the_most_likely_of_all_unknown_pairs_where_these_are_few(directed):
+    rng = np.random.default_rng(0)
+    ends, layer = rng.integers(0, 12, (2, 60)), np.repeat(["a", "b"], 30)
+    mx = bx.Multiplex.from_edges(*ends, layer, num_nodes=12, directed=directed, self_loops="drop")
+    model = fitted(mx)
+    pairs = np.argwhere(~np.eye(12, dtype=bool))
+    pairs = pairs if directed else pairs[pairs[:, 0] < pairs[:, 1]]
+    either = mx.has_edges(pairs, "a") | mx.has_edges(pairs[:, ::-1], "a")
+    free = pairs[~either]
+    scores = model.score_pairs(free, "a")
+    found = likely_links(model, "a")
+    assert len(found) == 3
+    assert not any(mx.has_edges([pair], "a")[0] for pair in found)
+    if not directed:  # of a directed pair, one direction is drawn
+        assert sorted(map(tuple, found)) == sorted(map(tuple, free[np.argsort(-scores, kind="stable")[:3]].tolist()))
+
+
+def test_layers_are_those_of_the_panels():
+    model = fitted(bx.load_dataset("twins"))
+    (layers, links) = findings(model, ROW)
+    panel = model.panel_[model.panel_["weight"] > 0]
+    targets = list(dict.fromkeys(panel["target"]))
+    assert len(targets) == 6
+    assert layers.startswith(f"layers that seem to help: {panel['layer'].iloc[0]}")
+    assert layers.endswith(", others for 3 more targets")
+    assert links.startswith(f"links to check first in {targets[0]}: ")
+    assert links.count(" and ") == 3
+
+
+def test_without_panels_it_says_so_and_a_large_multiplex_has_no_links(monkeypatch):
+    model = fitted(multiplex(), policy="none")
+    assert findings(model, ROW)[0] == "layers that seem to help: none so far"
+    assert findings(model, ROW)[1].startswith("links to check first in a: ")
+    monkeypatch.setattr(first_look, "MOST_EDGES", 1)
+    assert len(findings(model, ROW)) == 1
+
+
+def test_it_is_said_once_after_some_seconds_and_not_near_the_end(monkeypatch, capsys):
+    model = fitted(multiplex(), policy="none")
+    FirstLook().tell(model, ROW)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(first_look, "AFTER", 0.0)
+    FirstLook().tell(model, ROW | {"epoch": 6})
+    assert capsys.readouterr().err == ""
+    look = FirstLook()
+    look.tell(model, ROW)
+    look.tell(model, ROW)
+    said = capsys.readouterr().err
+    assert said.startswith("banditplex: a first look after 0 s: layers that seem to help: ")
+    assert said.endswith(". Training may change this.\n")
+    assert said.count("\n") == 1
