@@ -71,7 +71,7 @@ def main() -> None:
         print(f"gensim {other:.2f} s; node2vec / gensim {node2vec / other:.2f}, mne / gensim {mne / other:.2f}")
     many = rng.integers(0, NODES, (100_000, 2))
     many = many[many[:, 0] != many[:, 1]]
-    for name in ("resource-allocation", "overlap+union"):
+    for name in ("resource-allocation", "katz", "overlap+union"):
         model = BASELINES[name](hide="layer").fit(mx)
         rate = len(many) / processor_time(partial(model.score_pairs, many, 0)) / 1e6
         print(f"{name}: {rate:.2f} million pairs per second")

@@ -18,8 +18,8 @@ from banditplex.evaluation import fixed_split
 from banditplex.leaderboard import find_methods
 from banditplex.markdown import markdown_table, number
 from banditplex.storage.rows import Row
+from experiments import gatne  # noqa: F401, the baseline gatne-t
 from experiments.fixed import METRICS, by_layer
-from experiments.rivals import register
 from experiments.runner import Experiment, Page, names_of, seeds_of
 
 QUICK = {"data": "gatne-amazon", "methods": "overlap+union", "seeds": 1}
@@ -69,7 +69,6 @@ def add_options(parser: ArgumentParser) -> None:
 
 def prepare(options: Namespace) -> Experiment:
     """Return the experiment."""
-    register()
     seeds, known = seeds_of(options), list(find_methods())
     names = names_of(options.data, tuple(LEAKS), "--data")
     methods = None if options.methods is None else names_of(options.methods, known, "--methods")
@@ -88,7 +87,6 @@ def _methods(data: str, asked: tuple[str, ...] | None) -> list[str]:
 
 def measure(task: Run) -> Iterator[Row]:
     """Yield one row per layer, and per way to treat test pairs that leak."""
-    register()
     settings = SETTINGS.get((task.data, task.method), {})
     parts = {which: fixed_split(fetch(task.data), leaks=which).test for which in LEAKS[task.data]}
     train = next(iter(parts.values())).train

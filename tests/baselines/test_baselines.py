@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import PredefinedSplit, cross_val_predict
 
-from banditplex.baselines import BASELINES, Heuristic, Trees
+from banditplex.baselines import BASELINES, Heuristic, Katz, Trees
 from banditplex.baselines.base import TrainingTable, training_tables
 from banditplex.baselines.classifiers import fit_logistic
 from banditplex.baselines.columns import StructuralColumns
@@ -21,7 +21,6 @@ from banditplex.multiplex import Multiplex
 from banditplex.pairs.visibility import Visibility
 from banditplex.scorer import LinkScorer
 from banditplex.testing import check_scorer
-from experiments.rivals.katz import Katz
 from tests.baselines.small import SIMPLE, SMALL, make
 from tests.quick import every, only
 from tests.refusals import refuses

@@ -9,13 +9,13 @@ from banditplex.baselines.aggregation import Aggregation
 from banditplex.baselines.convolution import Propagation, block_of
 from banditplex.baselines.graph_networks import common_sums
 from banditplex.baselines.neural import hide_from, visible_link
+from banditplex.baselines.sampled import Arms, NeighbourSampler, biased_reward, variance_rate, variance_reward
 from banditplex.baselines.seal import nearest
 from banditplex.multiplex import Multiplex
 from banditplex.nn import HiddenEdges, PackedGraph
 from banditplex.nn.query import Query
 from banditplex.nn.view import View
 from banditplex.pairs.visibility import Visibility
-from experiments.rivals.sampled import Arms, NeighbourSampler, biased_reward, variance_rate, variance_reward
 
 NODES = 14
 PAIRS = torch.tensor([(u, v) for u in range(NODES) for v in range(u)])

@@ -14,8 +14,8 @@ from tests.refusals import refuses
 
 OURS_NAMES = ["default", "none", "uniform", "exp3+", "all"]
 ONE_GRAPH = [
-    "common-neighbours", "jaccard", "adamic-adar", "resource-allocation", "preferential-attachment", "node2vec",
-    "seal", "svd",
+    "common-neighbours", "jaccard", "adamic-adar", "resource-allocation", "preferential-attachment", "katz", "node2vec",
+    "seal", "svd", "gnn-bs", "thanos",
 ]  # fmt: skip
 NAMES = [
     *OURS_NAMES, *ONE_GRAPH, *(f"{name}-union" for name in ONE_GRAPH), "mne", "deeplex", "mean", "attention",

@@ -43,12 +43,15 @@ ABOUT = {
     "overlap+union": "overlap, then resource allocation in the union of all layers",
     "mean": "the terms of our learner for all layers at once, their mean instead of draws",
     "attention": "the terms of our learner for all layers at once, with attention instead of draws",
+    "gnn-bs": "graph convolutions; a bandit samples neighbours for less variance (Liu et al., NeurIPS 2020)",
+    "thanos": "graph convolutions; a bandit samples neighbours for less error (Zhang et al., NeurIPS 2021)",
     "pooled-trees": "boosted trees on structural features, one model for all target layers",
     **{f"{name}-torch": f"{title}, in plain torch; layers are relations" for name, title in RELATIONS.items()},
 }
 """What baselines are that share their documentation with others; NAME-union is told by NAME."""
 OUR_GRID = {"width": ("auto", 16), "weight_decay": (1.0, 0.1)}
 _TREES: Grid = {"learning_rate": (0.1, 0.03), "max_leaf_nodes": (7, 15, 31)}
+_NETWORK: Grid = {"learning_rate": (0.01, 0.003), "width": (64, 32)}
 _AVERAGE: Grid = {"learning_rate": (0.01, 0.003), "width": (0, 16)}
 _SUBGRAPHS: Grid = {"learning_rate": (0.001, 0.003), "hops": (1, 2)}
 _FACTORS: Grid = {"dimension": (200, 64), "replace": ("pair", "end")}
@@ -60,10 +63,12 @@ GRIDS: dict[str, Grid] = {
     "svd": {"rank": (4, 12, 32, 64)},
     "regression": {"rank": (0, 12, 32)},
     "pooled-trees": _TREES,
+    "katz": {"beta": (0.0005, 0.005, 0.05)},
     "node2vec": {"dimension": (128, 32), "q": (0.5, 1.0, 2.0)},
     "mne": {"dimension": (200, 64), "layer_dimension": (10, 32)},
     **dict.fromkeys(("simple-torch", "complex-torch", "distmult-torch"), _SOFTMAX),
     "rotate-torch": _FACTORS,
+    **dict.fromkeys(("gnn-bs", "thanos"), _NETWORK),
     "gcn-distmult": {"batch_size": (1024, 10_000), "width": (64, 200)},  # 10,000 and 200 in HGB
     **dict.fromkeys(("mean", "attention"), _AVERAGE),
     **dict.fromkeys(("seal", "deeplex"), _SUBGRAPHS),
@@ -75,7 +80,7 @@ QUICK = (
     "resource-allocation-union", "overlap", "overlap+union", "svd-union", "regression", "pooled-trees",
 )  # fmt: skip
 """Those that answer within seconds on small data; names that are not registered are left out."""
-LEFT_OUT = ("seal-union", "node2vec", "distmult-torch")
+LEFT_OUT = ("seal-union", "gnn-bs-union", "thanos-union", "node2vec", "distmult-torch")
 """What the group "main" leaves out: second forms of slow methods, and relatives of others."""
 
 

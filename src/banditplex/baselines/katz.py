@@ -1,13 +1,13 @@
 """Katz index: walks of all lengths between two nodes."""
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
 
 from banditplex.arrays import Floats, Ints
-from banditplex.baselines.base import Baseline, choice, parameters
+from banditplex.baselines.base import Baseline, add_one_graph, choice, parameters
 from banditplex.baselines.columns import Linked
 from banditplex.errors import InputError
 
@@ -42,7 +42,6 @@ class Katz(Baseline):
 
     sees_own_edge: ClassVar[bool] = False
     num_parameters_: ClassVar[int] = 0
-    grid: ClassVar[Any] = {"beta": (0.0005, 0.005, 0.05)}
 
     graph: str = choice("target", "union")
     beta: float = 0.005
@@ -102,3 +101,6 @@ def _largest_eigenvalues(links: sp.csr_array) -> tuple[Floats, Floats]:
     else:
         values, vectors = eigsh(links, k=RANK, v0=np.ones(links.shape[0]))
     return np.asarray(values), np.asarray(vectors)
+
+
+add_one_graph("katz", Katz)

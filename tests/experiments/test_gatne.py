@@ -6,7 +6,7 @@ import torch
 
 from banditplex.baselines.skipgram import WalkGraph
 from banditplex.multiplex import Multiplex
-from experiments.rivals.gatne import GATNE, _Neighbours, edge_part
+from experiments.gatne import GATNE, _Neighbours, edge_part
 from tests.baselines.test_node_vectors import SMALL_GRAPH, twin_auc, twins  # noqa: F401
 
 

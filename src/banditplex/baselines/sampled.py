@@ -1,13 +1,13 @@
 """GNN-BS and Thanos: graph convolutions that sample neighbours by bandits."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from banditplex.baselines.base import choice, parameters
+from banditplex.baselines.base import add_one_graph, choice, parameters
 from banditplex.baselines.convolution import DistMult, NodeInput, block_of
 from banditplex.baselines.neural import NetworkData, OneGraphBaseline, PairNetwork
 from banditplex.nn import Block, HiddenEdges, PackedGraph
@@ -67,7 +67,6 @@ class SampledGCN(OneGraphBaseline):
     """
 
     network = SampledNetwork
-    grid: ClassVar[Any] = {"learning_rate": (0.01, 0.003), "width": (64, 32)}
 
     kind: str = choice("gnn-bs", "thanos", kw_only=False)
     neighbours: int = 3  # draws per node, k
@@ -175,3 +174,7 @@ def variance_rate(count: Tensor, k: int, exploration: float, horizon: int) -> Te
     """Return the learning rate of GNN-BS for bandits with n > k arms and T rounds; see `SampledGCN`."""
     n = count.double()
     return torch.sqrt((1 - exploration) * exploration**4 * k**5 * torch.log(n / k) / (horizon * n**4))
+
+
+add_one_graph("gnn-bs", partial(SampledGCN, kind="gnn-bs"))
+add_one_graph("thanos", partial(SampledGCN, kind="thanos", exploration=0.2))

@@ -1,7 +1,6 @@
 """GATNE-T, for `published`: one vector per node for all layers, and an attention over its neighbours in each layer."""
 
 from functools import partial
-from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from banditplex.arrays import Floats, Ints
-from banditplex.baselines.base import parameters
+from banditplex.baselines.base import BASELINES, parameters
 from banditplex.baselines.node_vectors import NodeVectors
 from banditplex.baselines.skipgram import Table, WalkGraph, Walks, as_numpy, random_table, walk, zero_table
 from banditplex.rng import stream
@@ -44,8 +43,6 @@ class GATNE(NodeVectors):
     mini-batches of walks instead of Adam; new walks in every epoch, and no early stopping; one aggregation (K = 1), and
     alpha = beta = 1, as in its experiments. Time and memory grow with nodes x layers.
     """
-
-    grid: ClassVar[Any] = {"dimension": (200, 64), "window": (5, 10)}
 
     dimension: int = 200  # of b
     edge_dimension: int = 10  # of u
@@ -120,3 +117,6 @@ class _Neighbours:
         degree, others = self._degree.cpu().numpy(), self._others.cpu().numpy()
         matrix = sp.csr_array((np.repeat(1 / degree, degree), others, np.append(0, np.cumsum(degree))))
         return matrix @ values
+
+
+BASELINES.add("gatne-t", GATNE)

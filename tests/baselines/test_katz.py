@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from banditplex.baselines import Katz
+from banditplex.baselines import katz as katz_module
 from banditplex.multiplex import Multiplex
-from experiments.rivals import katz as katz_module
-from experiments.rivals.katz import Katz
 from tests.refusals import refuses
 
 NODES = 20
