@@ -1,5 +1,6 @@
-"""Bandits: a round against one exp and one cumsum, and against river's Exp3."""
+"""Bandits: a round against one exp and one cumsum, against river's Exp3, and the memory of many unseen arms."""
 
+import tracemalloc
 from collections.abc import Callable
 from time import process_time
 from typing import Any
@@ -9,6 +10,8 @@ from numpy.typing import NDArray
 from river.bandit import Exp3
 
 from banditplex.bandits import Observations, Policy, make_policy
+
+GIBIBYTE = 2**30
 
 
 def best_time(work: Callable[[], object], repeats: int) -> float:
@@ -75,6 +78,19 @@ def against_river(name: str, instances: int = 1000, arms: int = 36, repeats: int
     return float(np.median(ratios))
 
 
+def memory(name: str, instances: int = 10_000, arms: int = 9_999, rounds: int = 200) -> tuple[float, float]:
+    """Return the bytes of the state after some rounds and the most held at any time, in GiB."""
+    rng = np.random.default_rng(0)
+    tracemalloc.start()
+    policy = make_policy(name, num_arms=arms, num_instances=instances)
+    play = round_of(policy, rng.random(arms), rng)
+    for _ in range(rounds):
+        play()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return policy.nbytes / GIBIBYTE, peak / GIBIBYTE
+
+
 def main() -> None:
     print("1,000 x 999, round / (exp + cumsum)   bar: at most 6")
     for name in ("hinted", "exp3+"):
@@ -82,6 +98,10 @@ def main() -> None:
     print("36 arms, river's Exp3 / round of one instance")
     for name, bar in (("hinted", 10), ("exp3+", 20)):
         print(f"  {name:10s} {against_river(name):8.1f}   bar: at least {bar}")
+    print("10,000 x 9,999 after 200 rounds, GiB of state and at most   bar: below 1")
+    for name in ("hinted", "exp3+"):
+        state, peak = memory(name)
+        print(f"  {name:10s} {state:8.3f} {peak:8.3f}")
 
 
 if __name__ == "__main__":

@@ -19,16 +19,16 @@ class Softmax(Policy):
 
     def _marginals(self, rows):
         """Return the probabilities of the next draw, for some targets (rows) at once."""
-        total, count = self._state.arm["total"][rows], self._state.arm["count"][rows]
-        mean = total / np.maximum(count, 1)  # 0 if never drawn: try it
+        state = self._state
+        mean = state.read("total", rows) / np.maximum(state.read("count", rows), 1)  # 0 if never drawn: try it
         spread = mean.max(axis=1) - mean.min(axis=1)
         eta = self.greed / np.where(spread > 0, spread, np.inf)
-        return exponential_weights(mean, eta, self.k)
+        return state.marginals(rows, exponential_weights(mean, eta, self.k, state.size(rows)))
 
     def _learn(self, rows, seen):
         """Take in the losses of the drawn layers."""
-        self._state.arm["total"][seen.instance, seen.arm] += seen.loss
-        self._state.arm["count"][seen.instance, seen.arm] += 1
+        self._state.add("total", seen.instance, seen.arm, seen.loss)
+        self._state.add("count", seen.instance, seen.arm, np.ones_like(seen.loss))
 
 
 check_policy("softmax")  # probabilities, draws, restored states, bad input, extreme losses

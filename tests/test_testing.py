@@ -9,6 +9,7 @@ import torch
 
 from banditplex.bandits import Draw, Exp3Plus, Policy
 from banditplex.bandits.hedge import exponential_weights
+from banditplex.bandits.marginals import Marginals
 from banditplex.nn.relevance import RELEVANCES, Relevance, euclidean, predictive
 from banditplex.testing import check_policy, check_relevance, check_scorer
 from tests.refusals import refuses
@@ -21,11 +22,11 @@ class Sound(Policy):
         super().__init__(num_arms=num_arms, k=k, num_instances=num_instances, per_arm={"L": 0.0})
 
     def _marginals(self, rows):
-        L = np.minimum(self._state.arm["L"][rows], 5.0)
-        return exponential_weights(L, np.ones(len(L)), self.k)
+        L = np.minimum(self._state.read("L", rows), 5.0)
+        return self._state.marginals(rows, exponential_weights(L, np.ones(len(L)), self.k, self._state.size(rows)))
 
     def _learn(self, rows, seen):
-        self._state.arm["L"][seen.instance, seen.arm] += np.minimum(seen.loss, 1.0)
+        self._state.add("L", self._instances(rows)[seen.row], seen.arm, np.minimum(seen.loss, 1.0))
 
 
 def test_a_sound_policy_passes():
@@ -34,7 +35,8 @@ def test_a_sound_policy_passes():
 
 class SumsToLess(Sound):
     def _marginals(self, rows):
-        return super()._marginals(rows) * (1 - 1e-9)
+        m = super()._marginals(rows)
+        return Marginals(m.num_arms, m.p * (1 - 1e-9), m.arms, m.seen)
 
 
 class DrawsByChoice(Sound):
@@ -46,13 +48,13 @@ class DrawsByChoice(Sound):
         with np.errstate(divide="ignore"):
             late = rng.exponential(size=p.shape) / p  # the order of the least is that of choices one by one
         arms = np.argsort(late, 1)[:, : self.k]
-        return Draw(draw.instances, arms, np.take_along_axis(p, arms, 1), draw.inclusion)
+        return Draw(draw.instances, arms, np.take_along_axis(p, arms, 1), draw.marginals)
 
 
 class StatesOtherProbabilities(Sound):
     def draw(self, rng, instances=None):
         draw = super().draw(rng, instances)
-        return Draw(draw.instances, draw.arms, draw.probability * 0.99, draw.inclusion)
+        return Draw(draw.instances, draw.arms, draw.probability * 0.99, draw.marginals)
 
 
 class UsesTheGlobalGenerator(Sound):
@@ -74,9 +76,9 @@ class Forgets(Sound):
         self.bonus = 0.0
 
     def _marginals(self, rows):
-        L = self._state.arm["L"][rows] + 0.0
+        L = self._state.read("L", rows) + 0.0
         L[:, 0] += np.minimum(self.bonus, 1.0)
-        return exponential_weights(L, np.ones(len(L)), self.k)
+        return self._state.marginals(rows, exponential_weights(L, np.ones(len(L)), self.k, self._state.size(rows)))
 
     def _learn(self, rows, seen):
         super()._learn(rows, seen)
@@ -97,9 +99,10 @@ class TakesAnyLoss(Sound):
 
 class PrefersSmallNumbers(Sound):
     def _marginals(self, rows):
-        p = super()._marginals(rows) * 0.9
+        m = super()._marginals(rows)
+        p = m.dense() * 0.9
         p[:, : self.k] += 0.1
-        return p
+        return Marginals(self.num_arms, p)
 
 
 class LearnsFromNeighbours(Sound):
@@ -107,21 +110,24 @@ class LearnsFromNeighbours(Sound):
 
     def _learn(self, rows, seen):
         loss = np.full_like(seen.loss, np.minimum(seen.loss, 1.0).mean())
-        self._state.arm["L"][seen.instance, seen.arm] += loss
+        self._state.add("L", self._instances(rows)[seen.row], seen.arm, loss)
 
 
 class TouchesOthers(Sound):
     def _learn(self, rows, seen):
         super()._learn(rows, seen)
-        self._state.arm["L"][:, 0] += 0.1
+        everyone = np.arange(self.num_instances)
+        self._state.add("L", everyone, np.zeros(self.num_instances, dtype=np.int64), np.full(len(everyone), 0.1))
 
 
 class Overflows(Sound):
     """Raw weights, multiplied up."""
 
     def _marginals(self, rows):
-        w = np.exp(self._state.arm["L"][rows] * 1e3)
-        return np.minimum(self.k * w / w.sum(axis=1, keepdims=True), 1.0)
+        w = np.exp(self._state.read("L", rows) * 1e3)
+        size = self._state.size(rows)
+        total = (w if size is None else w * size).sum(axis=1, keepdims=True)
+        return self._state.marginals(rows, np.minimum(self.k * w / total, 1.0))
 
 
 class TakesTooMany(Sound):

@@ -83,7 +83,6 @@ def step(policy: Policy, losses: Array, batch: Indices, sharing: Sharing, rng: n
     runs, size, layers = losses.shape
     run = np.arange(runs)[:, None]
     draw = policy.draw(rng, (run * layers + batch).ravel())
-    assert draw.inclusion is not None
     inclusion = over_layers(draw.inclusion.reshape(runs, size, -1), batch)
     arms = draw.arms.reshape(runs, size, -1)
     drawn = arms + (arms >= batch[:, :, None])

@@ -110,7 +110,7 @@ def _check_draws(make: _Make, rng: np.random.Generator) -> None:
         _expect(distinct, policy, "the arms of an instance are distinct", draw.arms)
         stated = np.take_along_axis(p[[3, 1]], draw.arms, 1)
         _expect(_near(draw.probability, stated), policy, "draw.probability is inclusion", draw.probability)
-        _expect(_near(np.asarray(draw.inclusion), p[[3, 1]]), policy, "draw.inclusion is inclusion", draw.inclusion)
+        _expect(_near(draw.inclusion, p[[3, 1]]), policy, "draw.inclusion is inclusion", draw.inclusion)
         _expect(_same(before, policy.state_dict()), policy, "draw() changes no state", "a changed state")
 
 

@@ -36,9 +36,9 @@ def test_greedy():
 
 
 def test_state():
-    state = State(2, 3, instance={"t": 0}, arm={"L": 0.5})
-    state.arm["L"][[0, 0, 1], [1, 2, 1]] += [1.0, 2.0, 4.0]
-    assert state.to_dict()["L"].tolist() == [[0.5, 1.5, 2.5], [0.5, 4.5, 0.5]]
+    state = State(2, 1000, instance={"t": 0}, arm={"L": 0.5})
+    assert state.touch(np.array([0, 0, 1]), np.array([7, 9, 7])).tolist() == [1, 2, 1]
+    assert (state.width, state.dense) == (3, False)
 
 
 def test_as_rows():

@@ -127,6 +127,7 @@ def test_a_refused_update_changes_nothing(name, case):
         (lambda: Draw([0.5], [[1]], [[1.0]]), ["Draw.instances", "integers", "float64"]),
         (lambda: Draw([0], [[1]], [["a"]]), ["Draw.probability", "real", "<U1"]),
         (lambda: Observations([0, 1], [1], [1.0]), ["Observations", "instance (2,)", "arm (1,)", "loss (1,)"]),
+        (lambda: draw().inclusion, ["Policy.draw", "by hand", "Policy.inclusion(draw.instances)"]),
     ],
 )
 def test_bad_arguments_are_refused(make, named):

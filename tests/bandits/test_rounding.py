@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 
 from banditplex.bandits import capped_softmax, dependent, systematic
 from banditplex.bandits.hedge import soft_smallest
+from banditplex.bandits.marginals import Marginals
 from banditplex.bandits.rounding import (
+    distinct_ranks,
     greedy,
     invert,
     kth_smallest,
-    sample,
+    one_below,
     solve_capped,
 )
 from tests.bandits import reference
@@ -25,6 +27,14 @@ LOGITS = st.floats(-900, 900)
 def logits_and_k(draw):
     y = draw(st.lists(LOGITS | st.sampled_from([0.0, 1.0, -700.0]), min_size=1, max_size=9))
     return y, draw(st.integers(1, len(y)))
+
+
+@st.composite
+def groups(draw):
+    """Values of groups, their sizes (0 is padding), and k below the number of arms."""
+    size = draw(st.lists(st.integers(0, 4), min_size=1, max_size=6).filter(lambda size: sum(size) >= 2))
+    y = draw(st.lists(st.floats(-50, 50) | st.just(0.0), min_size=len(size), max_size=len(size)))
+    return y, size, draw(st.integers(1, sum(size) - 1))
 
 
 def close(got, want, tolerance=1e-12):
@@ -76,15 +86,20 @@ def test_capped_logsumexp_is_a_maximum(case, seed):
     assert objective(other) <= best + 1e-9 * scale
 
 
-@given(logits_and_k())
-def test_solutions_equal_plain_ones(case):
-    y, k = np.array(case[0]), case[1]
-    _, _, value = solve_capped(y[None] - y.max(), k)
-    close(value, capped_logsumexp(y - y.max(), k), 1e-10)
-    weight, total = greedy(y[None], k)
-    close(weight.sum(), k)
-    close(total, np.sort(y)[:k].sum(), 1e-10)
-    assert kth_smallest(y[None], k) == np.sort(y)[k - 1]
+@given(groups())
+def test_groups_equal_arms_spelled_out(case):
+    y, size, k = case
+    sizes = np.array([size], dtype=float)
+    spelled = np.repeat(y, size)
+    shifted = np.array([y]) - spelled.max()
+    w, scale, value = solve_capped(shifted.copy(), k, sizes)
+    close(np.repeat((w * scale)[0], size), capped_softmax(spelled, k))
+    close(value, capped_logsumexp(spelled - spelled.max(), k), 1e-10)
+    w, total = greedy(np.array([y]), k, sizes)
+    want = greedy(spelled[None], k)
+    close(np.repeat(w[0], size), want[0][0])
+    close(total, want[1], 1e-10)
+    assert kth_smallest(np.array([y]), k, sizes) == np.sort(spelled)[k - 1]
 
 
 @given(st.lists(st.integers(0, 5), min_size=2, max_size=8), st.data())
@@ -120,7 +135,10 @@ def test_inclusion_is_exact(draw, p, k, trials):
     """Exactly k distinct arms, every marginal within 4 standard errors of so many draws."""
     rng = np.random.default_rng(2)
     rows = np.tile(p, (trials, 1))
-    arms = {"systematic": systematic, "dependent": dependent, "sample": sample}[draw](rows, k, rng)
+    if draw == "sample":
+        arms = Marginals(len(p), rows).sample(k, rng)[0]
+    else:
+        arms = {"systematic": systematic, "dependent": dependent}[draw](rows, k, rng)
     assert arms.shape == (trials, k)
     assert (np.diff(arms, axis=1) > 0).all()
     assert within_errors(np.bincount(arms.ravel(), minlength=len(p)), trials, p)
@@ -191,3 +209,57 @@ def test_systematic_draws_again_when_rounding_spoils_a_step():
     rng = Nearly()
     p = np.array([[0.1, 0.1, 0.1, 0.7, 1.0, 1.0, 1.0]])
     assert len(set(systematic(p, 4, rng)[0].tolist())) == 4
+
+
+@pytest.mark.parametrize("count", [0, 1, 8, 9, 50])
+def test_integers_below_limits_are_those_of_the_generator(count):
+    limits = np.arange(1, count + 1) * 7
+    one, other = np.random.default_rng(0), np.random.default_rng(0)
+    for _ in range(5):
+        assert one_below(limits, one).tolist() == other.integers(0, limits).tolist()
+
+
+@given(st.integers(1, 6), st.integers(0, 6), st.integers(0, 1000))
+def test_ranks_are_distinct(size, count, seed):
+    count = min(size, count)
+    ranks = distinct_ranks(np.full(50, size), np.full(50, count), np.random.default_rng(seed))
+    assert ranks.shape == (50, count)
+    assert all(len(set(row)) == count and set(row) <= set(range(size)) for row in ranks.tolist())
+
+
+def test_subsets_of_unseen_arms_are_uniform():
+    """Of 7 arms 2 have columns; the other 5 share p = .6 and give 3 per row: ten subsets, alike."""
+    trials = 50_000
+    arms = np.tile([-1, 4, 1], (trials, 1))
+    p = np.tile([0.6, 0.0, 0.0], (trials, 1))
+    marginals = Marginals(7, p, arms, np.full(trials, 2))
+    drawn, probability = marginals.sample(3, np.random.default_rng(7))
+    assert (probability == 0.6).all()
+    subsets = dict.fromkeys(combinations([0, 2, 3, 5, 6], 3), 0)
+    for row in np.sort(drawn, axis=1).tolist():
+        subsets[tuple(row)] += 1
+    assert within_errors(np.array(list(subsets.values())), trials, np.full(10, 0.1))
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_shared_columns_have_exact_inclusion(k):
+    rng, trials = np.random.default_rng(8), 50_000
+    p = np.array([0.02, 0.9, 0.3, 0.08]) if k == 3 else np.array([0.001, 0.5, 0.3, 0.114])
+    p[0] = (k - p[1:].sum()) / 86
+    arms = np.array([-1, 80, 3, 41, 12])
+    rows = np.append(p, 77.0)
+    marginals = Marginals(89, np.tile(rows, (trials, 1)), np.tile(arms, (trials, 1)), np.full(trials, 3))
+    drawn, probability = marginals.sample(k, rng)
+    want = np.full(89, p[0])
+    want[[80, 3, 41]] = p[1:]
+    assert all(len(set(row)) == k for row in drawn.tolist())
+    np.testing.assert_allclose(probability, want[drawn])
+    np.testing.assert_allclose(marginals.dense()[0], want)
+    np.testing.assert_allclose(marginals.at(np.array([5, 6]), np.array([41, 12])), want[[41, 12]])
+    assert within_errors(np.bincount(drawn.ravel(), minlength=89), trials, want, errors=4.5)
+
+
+def test_rows_that_take_a_column_too_often_are_drawn_again():
+    """A column of length 1.5 is taken twice in half of the rows, but may be taken once."""
+    drawn = systematic(np.tile([1.5, 0.5], (200, 1)), 2, np.random.default_rng(0), np.ones((200, 2)))
+    assert (drawn == [0, 1]).all()

@@ -21,13 +21,13 @@ def test_encoding_probability_equals_the_sum_over_all_joint_draws():
         weight = inclusion[0, arms[0]] * inclusion[1, arms[1]]
         encoded = {1, 3} | {int(to_layer(t, a)) for t, a in zip(target, arms, strict=True)}
         chance[list(encoded)] += weight
-    np.testing.assert_allclose(encoding_probability(draw.inclusion, target, np.arange(num_layers)), chance, rtol=1e-12)
+    np.testing.assert_allclose(encoding_probability(draw, target, np.arange(num_layers)), chance, rtol=1e-12)
 
 
 def test_encoding_probability_for_several_layers_per_draw_is_a_frequency():
     policy, target = learnt_policy(6, 2), np.array([0, 4])
     rng = np.random.default_rng(1)
-    expected = encoding_probability(policy.draw(rng, target).inclusion, target, np.arange(6))
+    expected = encoding_probability(policy.draw(rng, target), target, np.arange(6))
     runs, count = 1500, np.zeros(6)
     for _ in range(runs):
         draw = policy.draw(rng, target)

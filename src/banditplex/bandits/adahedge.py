@@ -6,7 +6,7 @@ import numpy as np
 
 from banditplex.bandits.base import Policy, register
 from banditplex.bandits.hedge import adaptive_smallest, hedge_round
-from banditplex.bandits.rounding import FloatArray
+from banditplex.bandits.marginals import Marginals
 from banditplex.bandits.state import Rows
 from banditplex.bandits.values import Feedback
 
@@ -42,20 +42,22 @@ class AdaHedge(Policy):
         )
         self._spread = float(self.k * np.log(self.num_arms / self.k))
 
-    def _marginals(self, rows: Rows) -> FloatArray:
-        L, S = self._state.arm["L"][rows], self._state.instance["S"][rows]
-        p, scale, _ = adaptive_smallest(L, S, self._spread, self.k)
+    def _marginals(self, rows: Rows) -> Marginals:
+        state = self._state
+        L, S = state.read("L", rows), state.instance["S"][rows]
+        p, scale, _ = adaptive_smallest(L, S, self._spread, self.k, state.size(rows))
         p *= scale[:, None]
-        return p
+        return state.marginals(rows, p)
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
         if self.k == self.num_arms:
             return
         state = self._state
-        L, S = state.arm["L"][rows].copy(), state.instance["S"][rows]
+        column = state.touch(seen.instance, seen.arm)
+        L, S = state.read("L", rows).copy(), state.instance["S"][rows]
         losses = np.zeros_like(L)
-        losses[seen.row, seen.arm] = seen.estimate
-        how = S, self._spread, self.k
+        losses[seen.row, column] = seen.estimate
+        how = S, self._spread, self.k, state.size(rows)
         L, S = hedge_round(adaptive_smallest(L, *how), L, losses, *how)
-        state.arm["L"][rows] = L
+        state.write("L", rows, L)
         state.instance["S"][rows] = S

@@ -25,7 +25,8 @@ from banditplex.bandits.checks import (
     check_probability,
     check_shape,
 )
-from banditplex.bandits.rounding import FloatArray, IntArray, sample
+from banditplex.bandits.marginals import Marginals, at, dense
+from banditplex.bandits.rounding import FloatArray, IntArray
 from banditplex.bandits.state import Rows, State
 from banditplex.bandits.values import FLOAT, Draw, Feedback, Observations, convert
 from banditplex.errors import InputError
@@ -122,16 +123,12 @@ class Policy(ABC):
         return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)}' for name in SIZES)})"
 
     @abstractmethod
-    def _marginals(self, rows: Rows) -> FloatArray:
-        """Return the inclusion probabilities of the next draw (rows, num_arms), which sum to k; 0 < k < num_arms."""
+    def _marginals(self, rows: Rows) -> Marginals:
+        """Return the inclusion probabilities of the next draw; each row sums to k, and 0 < k < num_arms."""
 
     @abstractmethod
     def _learn(self, rows: Rows, seen: Feedback) -> None:
         """Update the state of `rows` with the feedback of a round; the caller increments `t`."""
-
-    def _sample(self, rows: Rows, p: FloatArray, rng: np.random.Generator) -> IntArray:
-        """Draw k distinct arms per row (rows, k) with the inclusion probabilities `p` (rows, num_arms)."""
-        return sample(p, self.k, rng)
 
     def _advise(self, instance: IntArray, arm: IntArray, loss: FloatArray) -> None:  # noqa: B027
         """Use losses whose observation probability is unknown; they are sorted by instance."""
@@ -141,21 +138,28 @@ class Policy(ABC):
         """Number of rounds that each instance has completed, (num_instances,)."""
         return self._state.instance["t"].copy()
 
+    @property
+    def nbytes(self) -> int:
+        """Size of the state in bytes."""
+        return self._state.nbytes
+
     def inclusion(self, instances: ArrayLike | None = None) -> FloatArray:
         """Return the inclusion probabilities of the next draw, (B, num_arms); rows sum to k."""
         _, rows = check_instances(instances, self.num_instances)
-        return np.concatenate([np.empty((0, self.num_arms)), *(self._next(batch) for batch, _ in self._batches(rows))])
+        return dense(self._parts(rows), self.num_arms)
 
     def draw(self, rng: np.random.Generator, instances: ArrayLike | None = None) -> Draw:
         """Draw k distinct arms for each of `instances` (distinct integers (B,); None = all)."""
         chosen, rows = check_instances(instances, self.num_instances)
-        inclusion, arms = [np.empty((0, self.num_arms))], [np.empty((0, self.k), np.int64)]
+        marginals, drawn = [], []
         for batch, _ in self._batches(rows):
-            inclusion.append(self._next(batch))
-            arms.append(self._drawn(batch, inclusion[-1], rng))
-        p = inclusion[1] if len(inclusion) == 2 else np.concatenate(inclusion)
-        drawn = np.concatenate(arms)
-        return Draw(chosen, drawn, np.take_along_axis(p, drawn, 1), p)
+            marginals.append(self._next(batch))
+            drawn.append(marginals[-1].sample(self.k, rng))
+        if not drawn:
+            marginals = [Marginals.uniform(self.num_arms, self.k, 0)]
+            drawn = [(np.empty((0, self.k), np.int64), np.empty((0, self.k)))]
+        arms, probability = drawn[0] if len(drawn) == 1 else map(np.concatenate, zip(*drawn, strict=True))
+        return Draw(chosen, arms, probability, tuple(marginals))
 
     def update(
         self,
@@ -194,26 +198,20 @@ class Policy(ABC):
         """Return the instance numbers of `rows`."""
         return np.arange(rows.start, rows.stop) if isinstance(rows, slice) else rows
 
-    def _next(self, rows: Rows) -> FloatArray:
+    def _next(self, rows: Rows) -> Marginals:
         """Return the inclusion probabilities of the next draw; calls `_marginals` only if there is a choice."""
         if 0 < self.k < self.num_arms:
             return self._marginals(rows)
-        return self._uniform(rows)
+        return Marginals.uniform(self.num_arms, self.k, len(self._instances(rows)))
 
-    def _drawn(self, rows: Rows, p: FloatArray, rng: np.random.Generator) -> IntArray:
-        """Return the arms of a draw; calls `_sample` only if there is a choice."""
-        if 0 < self.k < self.num_arms:
-            return self._sample(rows, p, rng)
-        return np.tile(np.arange(self.k), (len(p), 1))
-
-    def _uniform(self, rows: Rows) -> FloatArray:
-        """Return the inclusion probabilities of a uniform draw: k / num_arms, as a view of one number."""
-        return np.broadcast_to(self.k / self.num_arms, (len(self._instances(rows)), self.num_arms))
+    def _parts(self, rows: Rows) -> list[Marginals]:
+        """Return the inclusion probabilities of the next draw, batch by batch."""
+        return [self._next(batch) for batch, _ in self._batches(rows)]
 
     def _batches(self, rows: Rows) -> list[tuple[Rows, slice]]:
         """Split `rows` into batches that fit into the cache; return each as (index, positions)."""
         count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
-        step = max(1, BATCH_ELEMENTS // (self.num_arms if self._state.arm else 1))
+        step = max(1, BATCH_ELEMENTS // self._state.width)
         spans = [slice(low, min(low + step, count)) for low in range(0, count, step)]
         if isinstance(rows, slice):
             return [(slice(rows.start + span.start, rows.start + span.stop), span) for span in spans]
@@ -254,8 +252,8 @@ class Policy(ABC):
         p = check_probability(extra.probability[weighted], "extra.probability", instance, arm)
         order = np.argsort(draw.instances)
         row = order[np.searchsorted(draw.instances, instance, sorter=order)]
-        inclusion = self.inclusion(draw.instances) if draw.inclusion is None else draw.inclusion
-        more = Feedback(row, instance, arm, loss[weighted], p, inclusion[row, arm])
+        inclusion = at(draw.marginals or self._parts(draw.rows), row, arm)
+        more = Feedback(row, instance, arm, loss[weighted], p, inclusion)
         return seen.merge(more), advice
 
 

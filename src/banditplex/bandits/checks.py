@@ -85,7 +85,7 @@ def check_draw(draw: Draw, num_instances: int, num_arms: int, k: int) -> None:
     """Refuse a draw that does not fit the policy."""
     if not isinstance(draw, Draw):
         raise InputError(f"Expected draw to be a Draw, got {type(draw).__name__}.")
-    if draw.inclusion is not None and (draw.inclusion.shape[1], draw.arms.shape[1]) == (num_arms, k):  # by a policy
+    if draw.marginals and (draw.marginals[0].num_arms, draw.arms.shape[1]) == (num_arms, k):  # made by a policy
         _check_range(draw.instances, "draw.instances", num_instances)
         return
     check_instances(draw.instances, num_instances)

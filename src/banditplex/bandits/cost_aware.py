@@ -4,11 +4,11 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, final
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from banditplex.bandits.base import Policy, make_policy, register
 from banditplex.bandits.checks import check_number, check_prices
+from banditplex.bandits.marginals import Marginals
 from banditplex.bandits.rounding import FloatArray, IntArray
 from banditplex.bandits.state import Rows
 from banditplex.bandits.values import Feedback
@@ -25,6 +25,7 @@ class CostAware(Policy):
     Parameters: `num_arms`, `k`, `num_instances`; `prices` (num_arms,) or (num_instances, num_arms), above 0;
     `policy`, the name of the policy to wrap, and its `options`; `strength` from 0 (ignore prices) to 1.
 
+    >>> import numpy as np
     >>> policy = CostAware(num_arms=2, prices=[1.0, 4.0])
     >>> rng = np.random.default_rng(0)
     >>> for _ in range(50):
@@ -54,11 +55,8 @@ class CostAware(Policy):
         self.learns, self.takes_k = inner.learns, inner.takes_k
         self._factor = (prices / prices.max(axis=1, keepdims=True)) ** check_number(strength, "strength", 0, 1)
 
-    def _marginals(self, rows: Rows) -> FloatArray:
+    def _marginals(self, rows: Rows) -> Marginals:
         return self.policy._marginals(rows)
-
-    def _sample(self, rows: Rows, p: FloatArray, rng: np.random.Generator) -> IntArray:
-        return self.policy._sample(rows, p, rng)
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
         self.policy._learn(rows, replace(seen, loss=self._priced(seen.instance, seen.arm, seen.loss)))

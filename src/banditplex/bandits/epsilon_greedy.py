@@ -6,7 +6,8 @@ import numpy as np
 
 from banditplex.bandits.base import Policy, register
 from banditplex.bandits.checks import check_number
-from banditplex.bandits.rounding import FloatArray, greedy
+from banditplex.bandits.marginals import Marginals
+from banditplex.bandits.rounding import greedy
 from banditplex.bandits.state import Rows
 from banditplex.bandits.values import Feedback
 
@@ -38,15 +39,15 @@ class EpsilonGreedy(Policy):
             per_arm={"mean": -1.0, "count": np.int32(0)},
         )
 
-    def _marginals(self, rows: Rows) -> FloatArray:
-        p, _ = greedy(self._state.arm["mean"][rows], self.k)
+    def _marginals(self, rows: Rows) -> Marginals:
+        p, _ = greedy(self._state.read("mean", rows), self.k, self._state.size(rows))
         p *= 1 - self.epsilon
         p += self.epsilon * self.k / self.num_arms
-        return np.minimum(p, 1.0)
+        return self._state.marginals(rows, np.minimum(p, 1.0))
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
-        at = seen.instance, seen.arm
-        counts, means = self._state.arm["count"], self._state.arm["mean"]
+        at = seen.instance, self._state.touch(seen.instance, seen.arm)
+        counts, means = self._state.table("count"), self._state.table("mean")
         count, mean = counts[at] + 1, means[at]
         counts[at] = count
         means[at] = np.where(count == 1, seen.loss, mean + (seen.loss - mean) / count)

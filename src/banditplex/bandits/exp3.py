@@ -6,6 +6,7 @@ import numpy as np
 
 from banditplex.bandits.base import Policy, ScaledPolicy, register
 from banditplex.bandits.hedge import exponential_weights
+from banditplex.bandits.marginals import Marginals
 from banditplex.bandits.rounding import FloatArray
 from banditplex.bandits.state import Rows
 from banditplex.bandits.values import Feedback, importance_weighted
@@ -40,12 +41,13 @@ class Exp3(Policy):
     def __init__(self, *, num_arms: int, k: int = 1, num_instances: int = 1) -> None:
         super().__init__(num_arms=num_arms, k=k, num_instances=num_instances, per_arm={"L": 0.0})
 
-    def _marginals(self, rows: Rows) -> FloatArray:
-        return exponential_weights(self._state.arm["L"][rows], learning_rate(self, rows), self.k)
+    def _marginals(self, rows: Rows) -> Marginals:
+        state, eta = self._state, learning_rate(self, rows)
+        return state.marginals(rows, exponential_weights(state.read("L", rows), eta, self.k, state.size(rows)))
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
         estimate = importance_weighted(np.minimum(seen.loss, 1.0), seen.probability)
-        self._state.arm["L"][seen.instance, seen.arm] += estimate
+        self._state.add("L", seen.instance, seen.arm, estimate)
 
 
 @register("exp3-ix")
@@ -69,12 +71,13 @@ class Exp3IX(ScaledPolicy):
     Neu 2015, "Explore no more: improved high-probability regret bounds for non-stochastic bandits".
     """
 
-    def _marginals(self, rows: Rows) -> FloatArray:
+    def _marginals(self, rows: Rows) -> Marginals:
         state, M = self._state, self._state.instance["M"][rows]
         eta = np.divide(learning_rate(self, rows), M, out=np.zeros_like(M), where=M > 0)
-        return exponential_weights(state.arm["L"][rows], eta, self.k)
+        return state.marginals(rows, exponential_weights(state.read("L", rows), eta, self.k, state.size(rows)))
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
+        state = self._state
         estimate = seen.loss / (seen.probability + learning_rate(self, rows)[seen.row] / 2)
-        self._state.arm["L"][seen.instance, seen.arm] += estimate
+        state.add("L", seen.instance, seen.arm, estimate)
         self._grow(rows, seen)

@@ -7,6 +7,7 @@ import numpy as np
 from banditplex.bandits.base import Policy, register
 from banditplex.bandits.checks import check_flag
 from banditplex.bandits.hedge import exponential_weights
+from banditplex.bandits.marginals import Marginals
 from banditplex.bandits.rounding import FloatArray
 from banditplex.bandits.state import Rows
 from banditplex.bandits.values import Feedback
@@ -59,13 +60,16 @@ class Exp3Plus(Policy):
             eta = np.minimum(1 / E, np.sqrt(self.k * np.log(self.num_arms / self.k) / V))
         return np.where((t == 0) | (E == 0), 0.0, eta)
 
-    def _marginals(self, rows: Rows) -> FloatArray:
-        L = self._state.arm["L"][rows]
-        return exponential_weights(-L if self.printed_sign else L, self._rate(rows), self.k)
+    def _marginals(self, rows: Rows) -> Marginals:
+        L = self._state.read("L", rows)
+        if self.printed_sign:
+            L = -L
+        p = exponential_weights(L, self._rate(rows), self.k, self._state.size(rows))
+        return self._state.marginals(rows, p)
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
         state = self._state
-        state.arm["L"][seen.instance, seen.arm] += seen.estimate
+        state.add("L", seen.instance, seen.arm, seen.estimate)
         state.instance["E"][rows] = np.maximum(state.instance["E"][rows], power_of_two(self._range(seen)))
         state.instance["V"][rows] += variance(seen, self.k)
 

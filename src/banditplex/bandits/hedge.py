@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from banditplex.bandits.rounding import FloatArray, greedy, solve_capped
+from banditplex.bandits.rounding import FloatArray, greedy, row_min, solve_capped
 
 STEEP = 1e100
 """A learning rate below this, times any sum of losses, does not overflow."""
@@ -11,18 +11,18 @@ Weights = tuple[FloatArray, FloatArray, FloatArray]
 """Unscaled weights (rows, columns), the scale of each row (rows,), and the potential (rows,)."""
 
 
-def exponential_weights(L: FloatArray, eta: FloatArray, k: int) -> FloatArray:
+def exponential_weights(L: FloatArray, eta: FloatArray, k: int, size: FloatArray | None = None) -> FloatArray:
     """Return capped_softmax(-eta L, k), (rows, columns); `eta` (rows,) is finite and not below 0."""
     y = L * -eta[:, None]
     if max(-y.min(initial=0.0), y.max(initial=0.0)) > 100:  # below that, exact to 1e-13 without a shift
-        y = (L.min(axis=1, keepdims=True) - L) * eta[:, None]
-    w, scale, _ = solve_capped(y, k)
+        y = (row_min(L, size)[:, None] - L) * eta[:, None]
+    w, scale, _ = solve_capped(y, k, size)
     w *= scale[:, None]
     return w
 
 
 @np.errstate(over="ignore")  # a product with eta that overflows means weight 0
-def soft_smallest(L: FloatArray, eta: FloatArray, k: int) -> Weights:
+def soft_smallest(L: FloatArray, eta: FloatArray, k: int, size: FloatArray | None = None) -> Weights:
     """Return w and scale, where w * scale[:, None] = capped_softmax(-eta L, k), and the potential.
 
     The potential is the smallest <w, L> + (1/eta) sum w log w over 0 <= w <= 1 with sum k. For k = 1 it is
@@ -30,36 +30,42 @@ def soft_smallest(L: FloatArray, eta: FloatArray, k: int) -> Weights:
     (rows,) is above 0, and each row of `L` has the minimum 0.
     """
     infinite = np.isinf(eta)
-    w, scale, value = solve_capped(L * -np.where(infinite, 0.0, eta)[:, None], k)
+    w, scale, value = solve_capped(L * -np.where(infinite, 0.0, eta)[:, None], k, size)
     phi = -value / eta
-    w[infinite], phi[infinite] = greedy(L[infinite], k)
+    w[infinite], phi[infinite] = greedy(L[infinite], k, None if size is None else size[infinite])
     scale[infinite] = 1.0
     return w, scale, phi
 
 
-def adaptive_smallest(L: FloatArray, S: FloatArray, spread: float, k: int) -> Weights:
+def adaptive_smallest(L: FloatArray, S: FloatArray, spread: float, k: int, size: FloatArray | None = None) -> Weights:
     """Return `soft_smallest` at AdaHedge's rate spread / S; spread = k ln(n/k), S (rows,) sums mixability gaps."""
     if S[S.argmin()] > spread / STEEP:
         slope = -spread / S
-        w, scale, value = solve_capped(L * slope[:, None], k)
+        w, scale, value = solve_capped(L * slope[:, None], k, size)
         return w, scale, value / slope
     with np.errstate(divide="ignore", over="ignore"):
         eta = spread / S
-    return soft_smallest(L, eta, k)
+    return soft_smallest(L, eta, k, size)
 
 
 def hedge_round(
-    before: Weights, L: FloatArray, losses: FloatArray, S: FloatArray, spread: float, k: int
+    before: Weights,
+    L: FloatArray,
+    losses: FloatArray,
+    S: FloatArray,
+    spread: float,
+    k: int,
+    size: FloatArray | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Return L + losses, shifted to minimum 0 in each row, and S plus the mixability gap of the round.
 
     The mixability gap (rows,) is the loss of Hedge minus the increase of its potential. `before` is
-    adaptive_smallest(L, S, spread, k). `L` is overwritten.
+    adaptive_smallest(L, S, spread, k, size). `L` is overwritten. Padding must not fall below the minimum of its row.
     """
     w, scale, potential = before
-    lost = np.einsum("ij,ij->i", w, losses)
+    lost = np.einsum("ij,ij->i", w, losses) if size is None else np.vecdot(w, losses * size)
     L += losses
     lowest = L.min(axis=1)
     L -= lowest[:, None]
-    after = k * lowest + adaptive_smallest(L, S, spread, k)[2]
+    after = k * lowest + adaptive_smallest(L, S, spread, k, size)[2]
     return L, S + np.maximum(lost * scale - (after - potential), 0.0)

@@ -8,7 +8,8 @@ import numpy as np
 from banditplex.bandits.base import Policy, register
 from banditplex.bandits.checks import LARGEST_LOSS
 from banditplex.bandits.hedge import Weights, adaptive_smallest, hedge_round
-from banditplex.bandits.rounding import FloatArray, IntArray
+from banditplex.bandits.marginals import Marginals
+from banditplex.bandits.rounding import FloatArray, IntArray, row_sum
 from banditplex.bandits.state import Rows
 from banditplex.bandits.values import Feedback
 
@@ -67,30 +68,36 @@ class Hinted(Policy):
         self._spread = self.k * log(self.num_arms / self.k)
         self._cached: tuple[object, FloatArray, tuple[tuple[FloatArray, ...], Weights]] | None = None
 
-    def _marginals(self, rows: Rows) -> FloatArray:
-        n, k = self.num_arms, self.k
+    def _marginals(self, rows: Rows) -> Marginals:
+        n, k, state, size = self.num_arms, self.k, self._state, self._state.size(rows)
         (_, explore, explore_new, _), (w, scale, _) = self._shared(rows)
-        c = self._state.arm["c"][rows]
-        count = np.zeros(len(c)) if all_seen(c) else (c == 0).sum(axis=1, dtype=np.float64)
-        explore_new = explore_new * (count > 0)
+        if size is None:
+            c = state.read("c", rows)
+            count = np.zeros(len(c)) if all_seen(c) else (c == 0).sum(axis=1, dtype=np.float64)
+            explore_new = explore_new * (count > 0)
         if w.size > KEPT:
             self._cached = None
         p = np.multiply(w, ((1 - explore - explore_new) * scale)[:, None], out=None if self._cached else w)
         p += (explore * (k / n))[:, None]
-        if np.count_nonzero(count):
+        if size is not None:  # unseen arms share column 0; there are at least k of them unless explore_new is 0
+            unseen = p[:, 0]
+            unseen += explore_new * k / size[:, 0]
+        elif np.count_nonzero(count):
             each = k / np.maximum(count, k)
             others = np.maximum(k - count, 0) / np.maximum(n - count, 1)
             p += np.where(c == 0, (explore_new * each)[:, None], (explore_new * others)[:, None])
-        return p if k == 1 else np.minimum(p, 1.0)
+        return state.marginals(rows, p if k == 1 else np.minimum(p, 1.0))
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
         if self.k < self.num_arms:
-            self._add_estimates(rows, seen)
-        self._move_hints(seen.instance, seen.arm, seen.loss)
+            column = self._add_estimates(rows, seen)
+        else:
+            column = self._state.touch(seen.instance, seen.arm)
+        self._move_hints(seen.instance, column, seen.loss)
 
     def _advise(self, instance: IntArray, arm: IntArray, loss: FloatArray) -> None:
         self._cached = None
-        self._move_hints(instance, arm, loss)
+        self._move_hints(instance, self._state.touch(instance, arm), loss)
 
     def _shared(self, rows: Rows) -> tuple[tuple[FloatArray, ...], Weights]:
         """Return what draw and update of a round share, the schedule and the weights, cached until the next update.
@@ -105,36 +112,41 @@ class Hinted(Policy):
 
     def _solve(self, rows: Rows) -> Weights:
         """Return w and the potential of L at the rate f eta = k ln(n/k) / S, which is 1/f that of f L at eta."""
-        L, S = self._state.arm["L"][rows], self._state.instance["S"][rows]
-        return adaptive_smallest(L, S, self._spread, self.k)
-
-    def _add_estimates(self, rows: Rows, seen: Feedback) -> None:
-        """Add the estimates of the round to L and the mixability gap to S."""
         state = self._state
-        (f, _, _, floor), (w, scale, potential) = self._shared(rows)
-        self._cached = None
-        losses = self._estimates(rows, seen, floor)
-        losses[f == 1] = 0.0
-        L, S = state.arm["L"][rows] * f[:, None], state.instance["S"][rows] * f
-        L, S = hedge_round((w, scale, potential * f), L, losses, S, self._spread, self.k)
-        state.arm["L"][rows] = L
-        state.instance["S"][rows] = S
+        L, S = state.read("L", rows), state.instance["S"][rows]
+        return adaptive_smallest(L, S, self._spread, self.k, state.size(rows))
 
-    def _estimates(self, rows: Rows, seen: Feedback, floor: FloatArray) -> FloatArray:
-        """Return (h - min h) + (l - h) / max(probability, floor) of every arm (rows, num_arms)."""
-        hint, lowest = hints(self._state.arm["m"][rows], self._state.arm["c"][rows])
+    def _add_estimates(self, rows: Rows, seen: Feedback) -> IntArray:
+        """Add the estimates of the round to L and the mixability gap to S; return the columns of `seen`."""
+        state, was_dense = self._state, self._state.dense
+        (f, _, _, floor), weights = self._shared(rows)
+        self._cached = None
+        column = state.touch(seen.instance, seen.arm)
+        losses = self._estimates(rows, seen, column, floor)
+        losses[f == 1] = 0.0
+        w, scale, potential = weights if state.dense == was_dense else self._solve(rows)  # columns changed
+        L, S = state.read("L", rows) * f[:, None], state.instance["S"][rows] * f
+        before = state.widen(w), scale, potential * f
+        L, S = hedge_round(before, L, losses, S, self._spread, self.k, state.size(rows))
+        state.write("L", rows, L)
+        state.instance["S"][rows] = S
+        return column
+
+    def _estimates(self, rows: Rows, seen: Feedback, column: IntArray, floor: FloatArray) -> FloatArray:
+        """Return (h - min h) + (l - h) / max(probability, floor) of every arm (rows, columns)."""
+        hint, lowest = hints(self._state.read("m", rows), self._state.read("c", rows))
         losses: FloatArray = hint - lowest
         losses[losses < TIE * lowest] = 0.0
-        at = seen.row, seen.arm
+        at = seen.row, column
         believed = hint[at]
         surprise = seen.loss - believed
         surprise[np.abs(surprise) < TIE * np.maximum(seen.loss, believed)] = 0.0
         losses[at] += surprise / np.maximum(seen.probability, floor[seen.row])
         return losses
 
-    def _move_hints(self, instance: IntArray, arm: IntArray, loss: FloatArray) -> None:
-        """Count one loss for each (instance, arm), and move the hint towards it."""
-        m, c, at = self._state.arm["m"], self._state.arm["c"], (instance, arm)
+    def _move_hints(self, instance: IntArray, column: IntArray, loss: FloatArray) -> None:
+        """Count one loss for each (instance, column), and move the hint towards it."""
+        m, c, at = self._state.table("m"), self._state.table("c"), (instance, column)
         count, hint = c[at] + 1, m[at]  # a hint is 0 before the first loss, which then replaces it
         c[at] = count
         m[at] = hint + np.maximum(1 / count, 0.25) * (loss - hint)
@@ -154,5 +166,5 @@ def hints(m: FloatArray, c: IntArray) -> tuple[FloatArray, FloatArray]:
         return m, m.min(axis=1, keepdims=True)
     seen = c > 0
     lowest = np.where(seen, m, LARGEST_LOSS).min(axis=1, keepdims=True)
-    above = np.vecdot(m - lowest, seen) / np.maximum(seen.sum(axis=1), 1)
+    above = row_sum(m - lowest, seen) / np.maximum(seen.sum(axis=1), 1)
     return np.where(seen, m, lowest + above[:, None]), lowest

@@ -65,7 +65,6 @@ def play(
         mean = loss if means is None else _checked(means, policy, f"expected losses of round {number}")
         draw = policy.draw(rng)
         inclusion = draw.inclusion
-        assert inclusion is not None
         drawn = np.take_along_axis(loss, draw.arms, axis=1)
         policy.update(draw, drawn)
         expected_loss = np.einsum("rn,rn->r", inclusion, mean)

@@ -1,9 +1,11 @@
 """From log-weights to inclusion probabilities, and from inclusion probabilities to k distinct columns.
 
-All functions work on batches (rows, columns); a column is an arm.
+All functions work on batches (rows, columns). A column is one arm or, if `size` is given, a group of `size` arms
+that share one value; padding is a group of size 0.
 """
 
 from math import isqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,42 +36,48 @@ def capped_softmax(y: ArrayLike, k: int) -> FloatArray:
     return np.where(np.isneginf(rows), 0.0, w * scale[:, None]).reshape(np.shape(y))
 
 
-def solve_capped(y: FloatArray, k: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return w (rows, columns), scale (rows,) and the largest <w, y> - sum w log w (rows,).
+def solve_capped(y: FloatArray, k: int, size: FloatArray | None = None) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return w (rows, columns), scale (rows,) and the largest <w, y> - sum w log w (rows,) of groups of arms.
 
-    `w * scale[:, None]` is `capped_softmax`, which attains the maximum (for k = 1, the logsumexp). The largest
+    `w * scale[:, None]` is `capped_softmax`, per arm, which attains the maximum (for k = 1, the logsumexp). The largest
     `y` of each row must lie within 100 of 0. `y` may be overwritten.
     """
     if k == 1:
         w = exp(y, out=y)
-        total: FloatArray = w.sum(axis=1)
+        total = row_sum(w, size)
         return w, 1 / total, np.log(total)
-    pivot = _largest_free(y, k)[:, None]
+    occupied = y if size is None else np.where(size > 0, y, row_min(y, size)[:, None])
+    pivot = _largest_free(occupied, k, size)[:, None]
     capped = y > pivot
     free = np.where(capped, 0.0, exp(np.minimum(y - pivot, 0.0)))
-    room, total = k - capped.sum(axis=1), free.sum(axis=1)
+    room, total = k - row_sum(capped.astype(np.float64), size), row_sum(free, size)
     w = np.where(capped, 1.0, np.minimum(free * (room / total)[:, None], 1.0))
-    value = np.where(capped, y, 0.0).sum(axis=1) + room * (pivot[:, 0] + np.log(total / room))
+    value = row_sum(np.where(capped, y, 0.0), size) + room * (pivot[:, 0] + np.log(total / room))
     return w, np.ones(len(w)), value
 
 
-def kth_smallest(values: FloatArray, k: int) -> FloatArray:
-    """Return the k-th smallest value of each row."""
-    smallest: FloatArray = values.min(axis=1) if k == 1 else np.partition(values, k - 1, axis=1)[:, k - 1]
-    return smallest
+def kth_smallest(values: FloatArray, k: int, size: FloatArray | None = None) -> FloatArray:
+    """Return the k-th smallest value over all arms of each row."""
+    if k == 1:
+        return row_min(values, size)
+    if size is None:
+        return np.partition(values, k - 1, axis=1)[:, k - 1]
+    order = np.argsort(np.where(size > 0, values, np.inf), axis=1)
+    reached = (np.cumsum(np.take_along_axis(size, order, 1), axis=1) >= k).argmax(axis=1)
+    return np.take_along_axis(values, np.take_along_axis(order, reached[:, None], 1), 1)[:, 0]
 
 
-def greedy(values: FloatArray, k: int) -> tuple[FloatArray, FloatArray]:
+def greedy(values: FloatArray, k: int, size: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
     """Return weight 1 on the k smallest values, shared evenly among ties, and the sum of these values.
 
     It is the limit of `capped_softmax(-eta * values, k)` as eta grows.
     """
-    kth = kth_smallest(values, k)[:, None]
+    kth = kth_smallest(values, k, size)[:, None]
     below = (values < kth).astype(np.float64)
     tied = (values == kth).astype(np.float64)
-    room = k - below.sum(axis=1)
-    w = below + tied * (room / tied.sum(axis=1))[:, None]
-    return w, np.where(below > 0, values, 0.0).sum(axis=1) + kth[:, 0] * room
+    room = k - row_sum(below, size)
+    w = below + tied * (room / row_sum(tied, size))[:, None]
+    return w, row_sum(np.where(below > 0, values, 0.0), size) + kth[:, 0] * room
 
 
 def exp(y: FloatArray, out: FloatArray | None = None) -> FloatArray:
@@ -79,31 +87,42 @@ def exp(y: FloatArray, out: FloatArray | None = None) -> FloatArray:
     return np.exp(y, out=out)
 
 
-def _largest_free(y: FloatArray, k: int) -> FloatArray:
+def row_sum(values: FloatArray, size: NDArray[Any] | None = None) -> FloatArray:
+    """Return the sum over all arms of each row."""
+    total: FloatArray = values.sum(axis=1) if size is None else np.vecdot(values, size)
+    return total
+
+
+def row_min(values: FloatArray, size: FloatArray | None = None) -> FloatArray:
+    """Return the smallest value over all arms of each row."""
+    lowest: FloatArray = (values if size is None else np.where(size > 0, values, np.inf)).min(axis=1)
+    return lowest
+
+
+def _largest_free(y: FloatArray, k: int, size: FloatArray | None) -> FloatArray:
     """Return the largest y (rows,) that is not capped: the first whose weight stays below 1, k > 1.
 
     If the r largest are capped, the next one has weight (k - r) exp(-excess), where excess is the logsumexp of
     the remaining y minus the next y. Only differences of y are used, so y may be arbitrarily large.
     """
-    order = np.argpartition(-y, k - 1, axis=1)
-    first = order[:, :k]
+    m = min(k, y.shape[1])
+    order = np.argpartition(-y, m - 1, axis=1)
+    first = order[:, :m]
     first = np.take_along_axis(first, np.argsort(-np.take_along_axis(y, first, 1), axis=1), 1)
-    top, rest = np.take_along_axis(y, first, 1), np.take_along_axis(y, order[:, k:], 1)
-    fits = np.ones(top.shape, dtype=bool)
+    top, rest = np.take_along_axis(y, first, 1), np.take_along_axis(y, order[:, m:], 1)
+    count = np.ones_like(top) if size is None else np.take_along_axis(size, first, 1)
+    rest_size = None if size is None else np.take_along_axis(size, order[:, m:], 1)
+    before = np.cumsum(count, axis=1) - count
+    fits = before + count >= k
     with np.errstate(divide="ignore"):
-        excess = np.log(exp(rest - top[:, -1:]).sum(axis=1))
-        for j in reversed(range(k)):
-            step = top[:, j + 1] - top[:, j] if j + 1 < k else 0.0
-            excess = np.logaddexp(0.0, excess + step)
-            if j + 1 < k:
-                fits[:, j] = np.log(k - j) <= excess
+        log_count = np.log(count)
+        excess = np.log(row_sum(exp(rest - top[:, -1:]), rest_size))
+        for j in reversed(range(m)):
+            step = top[:, j + 1] - top[:, j] if j + 1 < m else 0.0
+            excess = np.logaddexp(log_count[:, j], excess + step)
+            fits[:, j] |= np.log(np.maximum(k - before[:, j], 1.0)) <= excess
     pivot: FloatArray = np.take_along_axis(top, fits.argmax(axis=1)[:, None], 1)[:, 0]
     return pivot
-
-
-def sample(p: FloatArray, k: int, rng: np.random.Generator) -> IntArray:
-    """Draw `k` distinct columns per row (rows, k) with inclusion probabilities `p` (rows, columns)."""
-    return invert(p, rng)[:, None] if k == 1 else systematic(p, k, rng)
 
 
 def invert(length: FloatArray, rng: np.random.Generator) -> IntArray:
@@ -134,11 +153,12 @@ def _find(ends: FloatArray, point: FloatArray) -> tuple[IntArray, FloatArray]:
     return column, point - before
 
 
-def systematic(length: FloatArray, k: int, rng: np.random.Generator) -> IntArray:
+def systematic(length: FloatArray, k: int, rng: np.random.Generator, limit: FloatArray | None = None) -> IntArray:
     """Draw `k` columns per row by systematic sampling over a random permutation.
 
     The lengths are laid end to end, and columns are taken at unit steps from a random start. A column of length
-    p <= 1 is drawn at most once, with probability exactly p (Madow 1949).
+    p <= 1 is drawn at most once, with probability exactly p (Madow 1949). With `limit` (rows, columns), a column
+    is a group of that many arms and may be drawn that many times.
 
     Parameters: `length` (rows, columns), >= 0, each row summing to `k`. Returns (rows, k), ascending.
 
@@ -153,12 +173,13 @@ def systematic(length: FloatArray, k: int, rng: np.random.Generator) -> IntArray
     steps = np.ceil(ends - rng.random((len(length), 1)))
     steps[:, -1] = k
     taken = np.diff(steps, axis=1, prepend=0.0)
-    failed = ((taken > 1) | (taken < 0)).any(axis=1)
+    most = 1.0 if limit is None else np.take_along_axis(limit, order, 1)
+    failed = ((taken > most) | (taken < 0)).any(axis=1)
     taken[failed] = 0
     columns = np.empty((len(length), k), dtype=np.int64)
     columns[~failed] = np.sort(np.repeat(order.ravel(), taken.ravel().astype(np.int64)).reshape(-1, k), axis=1)
     if failed.any():  # rounding put two unit steps into one column
-        columns[failed] = systematic(length[failed], k, rng)
+        columns[failed] = systematic(length[failed], k, rng, None if limit is None else limit[failed])
     return columns
 
 
@@ -193,3 +214,27 @@ def dependent(p: FloatArray, k: int, rng: np.random.Generator) -> IntArray:
         out[rows, right] = np.where(left_high, low, high)
         column = np.concatenate([np.where(left_high == full, right, left), odd], axis=1)
     return np.nonzero(np.rint(out))[1].reshape(len(out), k)
+
+
+def one_below(limits: IntArray, rng: np.random.Generator) -> IntArray:
+    """Draw a uniform integer from 0 to limit - 1 for each of `limits` (m,)."""
+    if len(limits) > 8:
+        return rng.integers(0, limits)
+    return np.array([rng.integers(limit) for limit in limits.tolist()], dtype=np.int64)  # few: faster one by one
+
+
+def distinct_ranks(sizes: IntArray, counts: IntArray, rng: np.random.Generator) -> IntArray:
+    """Draw `counts` distinct integers below `sizes` for each row, uniformly (Floyd's algorithm).
+
+    Returns (rows, largest count), padded with -1.
+    """
+    width = int(counts.max(initial=0))
+    ranks = np.full((len(sizes), width), -1, dtype=np.int64)
+    for j in range(width):
+        active = j < counts
+        highest = np.where(active, sizes - counts + j, 0)
+        pick = rng.integers(0, highest + 1)
+        if j:
+            pick = np.where((ranks == pick[:, None]).any(axis=1), highest, pick)
+        ranks[:, j] = np.where(active, pick, -1)
+    return ranks

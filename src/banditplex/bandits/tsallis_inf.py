@@ -5,7 +5,8 @@ from typing import final
 import numpy as np
 
 from banditplex.bandits.base import ScaledPolicy, register
-from banditplex.bandits.rounding import FloatArray, kth_smallest
+from banditplex.bandits.marginals import Marginals
+from banditplex.bandits.rounding import FloatArray, kth_smallest, row_sum
 from banditplex.bandits.state import Rows
 from banditplex.bandits.values import Feedback
 
@@ -31,34 +32,37 @@ class TsallisInf(ScaledPolicy):
     Zimmert and Seldin 2021, "Tsallis-INF: an optimal algorithm for stochastic and adversarial bandits".
     """
 
-    def _marginals(self, rows: Rows) -> FloatArray:
-        state, M = self._state, self._state.instance["M"][rows]
+    def _marginals(self, rows: Rows) -> Marginals:
+        state, size, M = self._state, self._state.size(rows), self._state.instance["M"][rows]
         eta = np.divide(2 / np.sqrt(state.instance["t"][rows] + 1.0), M, out=np.zeros_like(M), where=M > 0)
-        return inverse_square_weights(state.arm["L"][rows] * eta[:, None], self.k)
+        z = state.read("L", rows) * eta[:, None]
+        return state.marginals(rows, inverse_square_weights(z, self.k, size))
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
-        self._state.arm["L"][seen.instance, seen.arm] += seen.estimate
+        state = self._state
+        state.add("L", seen.instance, seen.arm, seen.estimate)
         self._grow(rows, seen)
 
 
-def inverse_square_weights(z: FloatArray, k: int) -> FloatArray:
+def inverse_square_weights(z: FloatArray, k: int, size: FloatArray | None = None) -> FloatArray:
     """Return min(1, 4 / (z + c)^2), 1 where z + c < 2, with c such that each row sums to k < number of arms.
 
     Solved by Newton's method for the sum to the power -1/2, which is almost linear in c. A step that leaves the
     bracket is replaced by bisection.
     """
-    z = z - kth_smallest(z, k)[:, None]
-    low, high, capped = np.full(len(z), 2.0), np.full(len(z), 2 * np.sqrt(z.shape[1])), np.zeros(len(z))
+    z = z - kth_smallest(z, k, size)[:, None]
+    count = np.full(len(z), float(z.shape[1])) if size is None else size.sum(axis=1)
+    low, high, capped = np.full(len(z), 2.0), 2 * np.sqrt(count), np.zeros(len(z))
     c = low
     while True:
         gap = z + c[:, None]
         if k > 1:
-            capped = (gap < 2).sum(axis=1, dtype=np.float64)
+            capped = row_sum((gap < 2).astype(np.float64), size)
             np.maximum(gap, 2.0, out=gap)
         root = np.divide(2.0, gap, out=gap)
         w = root * root
-        room, total = k - capped, w.sum(axis=1) - capped
-        slope = (np.multiply(w, root, out=root).sum(axis=1) - capped) / 2
+        room, total = k - capped, row_sum(w, size) - capped
+        slope = (row_sum(np.multiply(w, root, out=root), size) - capped) / 2
         low, high = np.where(total >= room, c, low), np.where(total <= room, c, high)
         with np.errstate(divide="ignore", invalid="ignore"):
             step = c - total * (1 - np.sqrt(total / room)) / slope

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from banditplex.bandits.base import Policy, register
 from banditplex.bandits.checks import check_arms
-from banditplex.bandits.rounding import FloatArray, IntArray
+from banditplex.bandits.marginals import Marginals
 from banditplex.bandits.state import Rows
 from banditplex.bandits.values import Feedback
 
@@ -26,17 +26,8 @@ class Uniform(Policy):
     def __init__(self, *, num_arms: int, k: int = 1, num_instances: int = 1) -> None:
         super().__init__(num_arms=num_arms, k=k, num_instances=num_instances)
 
-    def _marginals(self, rows: Rows) -> FloatArray:
-        return self._uniform(rows)
-
-    def _sample(self, rows: Rows, p: FloatArray, rng: np.random.Generator) -> IntArray:
-        """Draw distinct arms one after the other (Floyd's algorithm)."""
-        arms = np.full((len(p), self.k), -1)
-        rng.random(len(p) * min(self.k, 2))  # not needed, but all numbers published so far were drawn after it
-        for j, highest in enumerate(range(self.num_arms - self.k, self.num_arms)):
-            pick = rng.integers(0, np.full(len(p), highest + 1))
-            arms[:, j] = np.where((arms == pick[:, None]).any(axis=1), highest, pick)
-        return arms
+    def _marginals(self, rows: Rows) -> Marginals:
+        return Marginals.uniform(self.num_arms, self.k, len(self._instances(rows)))
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
         """Do nothing: this policy does not learn."""
@@ -60,13 +51,9 @@ class Fixed(Policy):
         self.arms = check_arms(arms, num_instances, num_arms)
         super().__init__(num_arms=num_arms, k=self.arms.shape[1], num_instances=num_instances)
 
-    def _marginals(self, rows: Rows) -> FloatArray:
-        p = np.zeros((len(self._instances(rows)), self.num_arms))
-        np.put_along_axis(p, self.arms[rows], 1.0, 1)
-        return p
-
-    def _sample(self, rows: Rows, p: FloatArray, rng: np.random.Generator) -> IntArray:
-        return self.arms[rows]
+    def _marginals(self, rows: Rows) -> Marginals:
+        arms = np.pad(self.arms[rows], ((0, 0), (1, 0)), constant_values=-1)
+        return Marginals(self.num_arms, (arms >= 0).astype(np.float64), arms, np.full(len(arms), self.k))
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
         """Do nothing: this policy does not learn."""

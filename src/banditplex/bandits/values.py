@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from banditplex.bandits.marginals import Marginals, dense
 from banditplex.bandits.rounding import FloatArray, IntArray
 from banditplex.bandits.state import Rows, as_rows
 from banditplex.errors import InputError
@@ -40,8 +41,7 @@ class Draw:
     """The arms that were drawn, and their inclusion probabilities.
 
     `instances` (B,), `arms` (B, k), `probability` (B, k). `Policy.draw` returns draws; a draw can also be built
-    by hand, to force arms in tests and replays. `inclusion` (B, num_arms) has the probabilities of all arms at the
-    time of the draw; None if the draw was built by hand.
+    by hand, to force arms in tests and replays. It then has no `inclusion`.
 
     >>> Draw(instances=[0, 4], arms=[[2], [0]], probability=[[0.5], [0.25]]).arms.tolist()
     [[2], [0]]
@@ -50,24 +50,34 @@ class Draw:
     instances: IntArray
     arms: IntArray
     probability: FloatArray
-    inclusion: FloatArray | None = field(default=None, repr=False)
+    marginals: tuple[Marginals, ...] = field(default=(), repr=False)
 
     def __init__(
         self,
         instances: ArrayLike,
         arms: ArrayLike,
         probability: ArrayLike,
-        inclusion: FloatArray | None = None,
+        marginals: tuple[Marginals, ...] = (),
     ) -> None:
         object.__setattr__(self, "instances", freeze(instances, INT, "Draw.instances"))
         object.__setattr__(self, "arms", freeze(arms, INT, "Draw.arms"))
         object.__setattr__(self, "probability", freeze(probability, FLOAT, "Draw.probability"))
-        object.__setattr__(self, "inclusion", inclusion)
+        object.__setattr__(self, "marginals", marginals)
 
     @cached_property
     def rows(self) -> Rows:
         """The instances as an index."""
         return as_rows(self.instances)
+
+    @property
+    def inclusion(self) -> FloatArray:
+        """Inclusion probabilities of all arms at the time of the draw, (B, num_arms); computed on access."""
+        if not self.marginals:
+            raise InputError(
+                "Expected a draw from Policy.draw, got one built by hand, which has no inclusion; "
+                "Policy.inclusion(draw.instances) returns the current probabilities."
+            )
+        return dense(self.marginals, self.marginals[0].num_arms)
 
 
 @dataclass(frozen=True, eq=False)

@@ -93,12 +93,12 @@ def _embeddings(batch: Batch, logits: Logits, compared: Ints) -> tuple[Tensor, T
     return group, first, second
 
 
-def encoding_probability(inclusion: Floats, target: Ints, layer: Ints) -> Floats:
+def encoding_probability(draw: Draw, target: Ints, layer: Ints) -> Floats:
     """Return how likely it was that each of `layer` (S,), sorted, would be encoded in the step of a draw.
 
-    `inclusion` (B, num_arms) is that of the draw. The targets `target` (B,) of the step are among the layers and are
-    encoded anyway.
+    The targets `target` (B,) of the step are among the layers and are encoded anyway.
     """
+    inclusion = draw.inclusion
     arm = np.minimum(to_arm(target[:, None], layer[None]), inclusion.shape[1] - 1)
     chance = np.where(layer[None] == target[:, None], 0.0, np.take_along_axis(inclusion, arm, 1))
     return observation_probability(chance, np.searchsorted(layer, target))
@@ -119,10 +119,7 @@ def free_observations(
     column = np.searchsorted(layers, to_layer(target[:, None], draw.arms))
     losses = np.where(layers[None] == target[:, None], np.nan, losses)  # a target is not compared with itself
     row = np.arange(len(target))[:, None]
-    chance, of_drawn = np.full(len(layers), np.nan), draw.probability
-    if draw.inclusion is not None:
-        chance = encoding_probability(draw.inclusion, target, layers)
-        of_drawn = chance[column]
+    chance = encoding_probability(draw, target, layers) if draw.marginals else np.full(len(layers), np.nan)
     rest = ~np.isnan(losses)
     rest[row, column] = False
     i, j = np.nonzero(rest)
@@ -134,4 +131,5 @@ def free_observations(
         arm = np.concatenate([arm, to_arm(layers[b], target[a])])
         loss = np.concatenate([loss, losses[a, b]])
         probability = np.concatenate([probability, np.full(len(a), np.nan)])
+    of_drawn = chance[column] if draw.marginals else draw.probability
     return SideInformation(of_drawn, Observations(instance, arm, loss, probability))

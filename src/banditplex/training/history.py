@@ -124,14 +124,17 @@ class Regret:
             instance = np.concatenate([instance, extra.instance[mine]])
             arm = np.concatenate([arm, extra.arm[mine]])
             estimate = np.concatenate([estimate, extra.loss[mine] / extra.probability[mine]])
-        self._state.arm["estimate"][instance, arm] += estimate
+        order = np.argsort(instance, kind="stable")
+        self._state.add("estimate", instance[order], arm[order], estimate[order])
 
     def total(self) -> Floats:
         """Return the regret of each instance so far."""
         state, k = self._state, self._k
         if not 0 < k < state.num_arms:
             return np.zeros(state.num_instances)
-        best = np.partition(state.arm["estimate"], k - 1, axis=1)[:, :k].sum(axis=1)
+        best = np.zeros(state.num_instances)
+        if state.dense:  # otherwise most arms were never observed: their estimate is 0
+            best = np.partition(state.read("estimate", slice(0, None)), k - 1, axis=1)[:, :k].sum(axis=1)
         return state.instance["paid"] - best
 
     def state_dict(self) -> dict[str, Any]:

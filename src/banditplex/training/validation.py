@@ -1,5 +1,6 @@
 """Validation after each epoch: losses on held-out edges, early stopping, and which weights and policies are kept."""
 
+import copy
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -140,7 +141,7 @@ class EarlyStopping:
         if above.mean() <= above.std() / math.sqrt(len(above)):
             self.kept_epoch = epoch
             self._weights = {name: value.clone() for name, value in model.state_dict().items()}
-            self._policy = None if policy is None else policy.state_dict()
+            self._policy = None if policy is None else copy.deepcopy(policy.state_dict())
 
     def should_stop(self, epoch: int) -> bool:
         """Say whether the loss has not fallen for `patience` epochs."""
