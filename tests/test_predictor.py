@@ -13,6 +13,7 @@ import pytest
 import torch
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import cross_val_score
 
 import banditplex as bx
 from banditplex.answers.notebook import as_html
@@ -451,6 +452,12 @@ def test_a_model_that_is_not_fitted_says_so_in_the_words_of_scikit_learn():
         model.recommend("a")
     assert isinstance(error.value, bx.InputError)
     assert not hasattr(model, "layer_gains_")
+
+
+def test_scikit_learn_is_told_how_to_split_a_multiplex():
+    with refuses("cross_val_score", "mx.to_pandas()"):
+        cross_val_score(bx.LinkPredictor(**FAST), small())
+    assert np.array([small()] * 2, dtype=object).shape == (2,)
 
 
 def test_a_notebook_shows_which_layers_help(fitted):

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from banditplex.answers.embedding import embed
 from banditplex.answers.explanation import explain, which_layers
 from banditplex.answers.notebook import as_html
+from banditplex.answers.quality import mean_auc
 from banditplex.answers.ranking import recommend
 from banditplex.arrays import Floats, Ints
 from banditplex.bandits.arms import to_layer
@@ -98,7 +99,7 @@ class LinkPredictor(Config, Estimator):
         """
         if resume and checkpoint is None:
             raise InputError("Expected checkpoint=, the folder of the run to resume, got none.")
-        mx = mx if isinstance(mx, Multiplex) else read(mx)
+        mx = as_multiplex(mx)
         with fitting_threads(mx.num_edges):
             members = self.make_members(mx, targets)
         if unused_weights(mx, members.current):
@@ -228,6 +229,17 @@ class LinkPredictor(Config, Estimator):
         pairs, few pairs or none reach .5.
         """
         return (self.predict_proba(pairs, layer, prior=prior, context=context) >= 0.5).astype(np.int64)
+
+    def score(self, mx: "Multiplex | pd.DataFrame | str | Path", y: Any = None) -> float:
+        """Return the ROC-AUC of other edges against as many drawn pairs without an edge, the mean over target layers.
+
+        So `GridSearchCV(LinkPredictor(), {...}, cv=5).fit(table)` works. A pair's edges in other layers stay visible.
+        Edges of nodes or layers that training has not seen are left out, with a warning: folds are consecutive rows, so
+        shuffle a table that is sorted by layer. `evaluate` is more careful.
+        """
+        fitted = self._check_fitted()
+        test = as_multiplex(mx, directed=fitted.mx.directed)
+        return mean_auc(fitted, test, fitted.seed)
 
     def which_layers(
         self, pairs: ArrayLike, *, prior: float | None = None, context: Multiplex | None = None
@@ -472,3 +484,10 @@ def unused_weights(mx: Multiplex, trainer: Trainer) -> bool:
     """Say whether a multiplex has weights that training does not look at."""
     used = trainer.config.weighted or trainer.model.encoder is not None
     return mx.weight is not None and not used and bool(np.ptp(mx.weight) > 0)
+
+
+def as_multiplex(data: Any, *, directed: bool = False) -> Multiplex:
+    """Return data to learn from as a multiplex: whatever `banditplex.read` takes; `directed` says how to read it."""
+    if isinstance(data, Multiplex):
+        return data
+    return read(data, directed=True) if directed else read(data)

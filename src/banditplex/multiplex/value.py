@@ -439,6 +439,17 @@ class Multiplex:
         counts = {"node": self.num_nodes, "layer": self.num_layers, "edge": self.num_edges}
         return f"Multiplex({', '.join([*(_count(number, noun) for noun, number in counts.items()), *traits])})"
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """Refuse to be split by scikit-learn, which makes an array of what it splits; be an object in other arrays."""
+        if dtype is None:
+            raise InputError(
+                "Expected a table of edges to split, got a Multiplex: "
+                "cross_val_score(model, mx.to_pandas().sample(frac=1)) works."
+            )
+        box = np.empty((), object)
+        box[()] = self
+        return box
+
     def __repr__(self) -> str:
         shown = [f"{name!r} ({size:,})" for name, size in zip(self.layer_names[:4], self.layer_sizes, strict=False)]
         more = [f"... {self.num_layers - 4} more"] if self.num_layers > 4 else []
