@@ -5,12 +5,21 @@ from collections.abc import Callable
 import numpy as np
 
 from banditplex.arrays import Floats
+from banditplex.backend.compiling import MANY, in_parts
 
 
 def logistic_loss(margin: Floats) -> tuple[Floats, Floats]:
     """Return log(1 + exp(-margin)) and minus its derivative, 1 / (1 + exp(margin))."""
-    small = np.exp(-np.abs(margin))
-    return np.log1p(small) + np.maximum(-margin, 0), np.where(margin >= 0, small, 1) / (1 + small)
+    value, slope = np.empty_like(margin), np.empty_like(margin)
+
+    def work(part: slice) -> None:
+        here = margin[part]
+        small = np.exp(-np.abs(here))
+        value[part] = np.log1p(small) + np.maximum(-here, 0)
+        slope[part] = np.where(here >= 0, small, 1) / (1 + small)
+
+    in_parts(len(margin), work, few=MANY)
+    return value, slope
 
 
 def fit_with_priors(
