@@ -12,6 +12,7 @@ from torch_geometric.nn import GATConv
 from banditplex.multiplex import Multiplex
 from banditplex.nn import HiddenEdges, PackedGraph
 from banditplex.nn import neighbour_sampling as sampling
+from banditplex.nn.encoder import Encoder
 from banditplex.nn.neighbour_sampling import Fanout, choose, near_block
 from banditplex.nn.query import Query, Vertices
 from banditplex.nn.view import pack
@@ -40,13 +41,14 @@ def neighbours(mx, layer, hidden=()):
     return sets
 
 
-def ask(graph, wanted, hidden=(), *, size=None, depth=2, seed=0):
+def ask(graph, wanted, hidden=(), *, size=None, depth=2, seed=0, in_front=False):
     """Return the block of (layer, node)s wanted, some (layer, u, v) hidden."""
     layer, node = torch.tensor(wanted).reshape(-1, 2).T.contiguous()
     table = torch.tensor(list(hidden), dtype=torch.long).reshape(-1, 3)
     return near_block(
         graph, layer, node, HiddenEdges(table[:, 1:], table[:, 0].contiguous()), graph.both.rows(layer, node),
         between=layer[:0], depth=depth, fanout=None if size is None else fanout(size, seed),
+        in_front=in_front,
     )  # fmt: skip
 
 
@@ -188,3 +190,23 @@ def test_the_same_seed_draws_the_same():
     graph = PackedGraph.from_multiplex(random_multiplex(3, num_nodes=40, num_edges=250))
     first, same, other = (ask(graph, [(0, 5), (2, 7)], size=2, seed=seed).key.tolist() for seed in (0, 0, 1))
     assert first == same != other
+
+
+@pytest.mark.parametrize("conv", ["sage", "gcn"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_what_is_asked_for_may_come_first(weighted, conv):
+    """Embeddings and gradients are the same, and there are none of other vertices."""
+    graph = PackedGraph.from_multiplex(random_multiplex(3, num_nodes=40, num_edges=150, weighted=weighted))
+    wanted = [(layer, node) for layer in (0, 2) for node in (0, 1, 5, 20, 39)]
+    torch.manual_seed(0)
+    encoder = Encoder(num_nodes=40, num_layers=graph.num_layers, num_features=0, width=8, depth=2, conv=conv)
+    blocks = [ask(graph, wanted, size=2, in_front=in_front) for in_front in (False, True)]
+    assert len(blocks[1].lone) > 0
+    assert blocks[1].asked == len(wanted) < len(blocks[1].key)
+    assert arcs_of(blocks[0]) == arcs_of(blocks[1])
+    asked = torch.tensor(wanted).T
+    embeddings = [encoder(block, None)[block.vertex(*asked)] for block in blocks]
+    torch.testing.assert_close(*embeddings)
+    factor = torch.randn_like(embeddings[0])
+    for each in zip(*(torch.autograd.grad((z * factor).sum(), encoder.parameters()) for z in embeddings), strict=True):
+        torch.testing.assert_close(*each, rtol=1e-4, atol=1e-5)

@@ -18,7 +18,7 @@ PATHS_AT_ONCE = 2
 """Neighbours of a node whose lists are searched at once: a search waits for memory most of the time."""
 
 
-def _narrow(table: Tensor, *_: Any) -> bool:
+def narrow(table: Tensor, *_: Any) -> bool:
     """Say whether kernels can work on the rows of a table (n, ...)."""
     return on_cuda(table) and table.dtype == torch.float32 and table[:1].numel() <= WIDEST
 
@@ -93,7 +93,7 @@ def _choose(size: Tensor, chance: Tensor) -> Tensor:
 # Rows of a table
 
 
-@tables.take.faster(_narrow)
+@tables.take.faster(narrow)
 def _take(table: Tensor, index: Tensor) -> Tensor:
     return _Take.apply(table, index)  # type: ignore[no-untyped-call]
 
@@ -115,7 +115,7 @@ class _Take(torch.autograd.Function):
         return result, None
 
 
-@tables.add_up.faster(_narrow)
+@tables.add_up.faster(narrow)
 def _add_up(
     x: Tensor, source: Tensor, weight: Tensor | None, start: Tensor, count: Tensor, share: Tensor | None = None
 ) -> Tensor:
@@ -123,7 +123,7 @@ def _add_up(
     return _arcs(x, source, weight, start, count, share, result, BACK=False)
 
 
-@tables.add_up_back.faster(_narrow)
+@tables.add_up_back.faster(narrow)
 def _add_up_back(
     x: Tensor, source: Tensor, weight: Tensor | None, start: Tensor, count: Tensor, share: Tensor | None = None,
     into: Tensor | None = None,
@@ -143,7 +143,7 @@ def _arcs(
     return result
 
 
-@tables.add_listed.faster(_narrow)
+@tables.add_listed.faster(narrow)
 def _add_listed(table: Tensor, index: Tensor, start: Tensor) -> Tensor:
     return _AddListed.apply(table, index, start)  # type: ignore[no-untyped-call]
 
@@ -162,14 +162,14 @@ class _AddListed(torch.autograd.Function):
         return _add_up_back(gradient, index, None, start[:-1], torch.diff(start), into=into), None, None
 
 
-@tables.add_silu.faster(_narrow)
+@tables.add_silu.faster(narrow)
 def _add_silu(x: Tensor, y: Tensor) -> Tensor:
     result = torch.empty_like(x)
     _launch_rows("add_silu", x.contiguous(), y.contiguous(), result, like=x)
     return result
 
 
-@tables.adapt.faster(_narrow)
+@tables.adapt.faster(narrow)
 def _adapt(x: Tensor, table: Tensor, index: Tensor) -> Tensor:
     return _Adapt.apply(x, table, index)  # type: ignore[no-untyped-call]
 

@@ -16,7 +16,7 @@ from banditplex.nn.view import View
 def embed(
     encoder: Encoder, view: View, query: Query, described: tuple[PairFeatures, PairFeatures]
 ) -> tuple[Block, Tensor]:
-    """Return the embeddings (V, width) of all that is described or wanted, as vertices of a block."""
+    """Return the embeddings of all that is described or wanted, as vertices of a block, the first ones of it."""
     graph, wanted = view.graph, query.wanted
     hidden = query.hidden or HiddenEdges(query.pairs[:0], query.target[:0])
     own, other = described
@@ -31,7 +31,10 @@ def embed(
     else:
         fanout = query.fanout if encoder.averages else None
         between = graph.both.arc_row[torch.cat([own.arc, other.arc])]
-        block = near_block(graph, layer, node, hidden, row, between=between, depth=encoder.reach, fanout=fanout)
+        block = near_block(
+            graph, layer, node, hidden, row, between=between, depth=encoder.reach, fanout=fanout,
+            in_front=graph.device.type == "cuda",
+        )  # fmt: skip
     return block, encoder(block, view.features)
 
 

@@ -60,15 +60,16 @@ class Encoder(nn.Module):
         self.takes_mean, self.takes_weights = (takes(self.convs[0], name) for name in ("mean", "edge_weight"))
 
     def forward(self, block: Block, features: Tensor | None) -> Tensor:
-        """Return the embedding of each vertex of a block, (V, width); `features` (num_nodes, F) if nodes have any."""
+        """Return the embedding of each vertex of a block that was asked for; `features` (num_nodes, F), if any."""
         degree = F.pad(torch.log1p(block.degree).unsqueeze(1), (0, 1), value=1.0)  # (V, 2), for weight and bias
         weight = torch.cat([self.degree.weight.t(), self.degree.bias.unsqueeze(0)])
         x = self._input(block.node, features).addmm_(degree.to(weight.dtype), weight)
         arcs, options = self._arcs(block)
         conv: Any
         for conv in self.convs:
-            x = conv.added(x, arcs) if self.takes_mean else x + F.silu(conv(x, arcs, **options))
-        return adapt(x, self.adapt, block.layer)
+            size = block.asked if conv is self.convs[-1] else None
+            x = conv.added(x, arcs, size) if self.takes_mean else (x + F.silu(conv(x, arcs, **options)))[:size]
+        return adapt(x, self.adapt, block.layer[: block.asked])
 
     def _input(self, node: Tensor, features: Tensor | None) -> Tensor:
         """Return the input vectors of the vertices, (V, width)."""

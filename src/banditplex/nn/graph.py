@@ -50,6 +50,7 @@ class Block:
     lone: Tensor  # (V - rows,) keys of the vertices without a row, sorted
     number: Tensor | None = None  # vertex of each place that has one; None = place
     symmetric: bool = False  # whether each arc has its reverse, of the same weight
+    asked: int | None = None  # so many vertices, the first, were asked for, lone ones last; None: they are anywhere
 
     @property
     def node(self) -> Tensor:
@@ -68,7 +69,7 @@ class Block:
         number = place if self.number is None else self.number[place.clamp(max=len(self.number) - 1)]
         if not len(self.lone):
             return number
-        start = len(self.key) - len(self.lone)
+        start = (len(self.key) if self.asked is None else self.asked) - len(self.lone)
         lone = start + torch.searchsorted(self.lone, layer * self.graph.num_nodes + node)
         return torch.where(row == self.graph.both.missing, lone, number)
 

@@ -8,7 +8,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from banditplex import backend
-from banditplex.backend.choice import offer, on_cuda
+from banditplex.backend.choice import offer
+from banditplex.backend.kernels import narrow
 from banditplex.nn.graph import Block
 
 
@@ -35,21 +36,18 @@ class Mean:
         """Return the mean at each vertex, (V, width), given x (V, width)."""
         return _Apply.apply(x, self)  # type: ignore[no-untyped-call]
 
-    @property
-    def device(self) -> torch.device:
-        """Where the arcs are."""
-        return self.edge_index.device
-
-    def of_sources(self, x: Tensor) -> Tensor:
-        """Return the mean at each vertex, without a gradient."""
-        return backend.add_up(x, self.edge_index[0], self.weight, self.start, self.count, self.share)
+    def of_sources(self, x: Tensor, size: int | None = None) -> Tensor:
+        """Return the mean at the first `size` vertices, None: at all, without a gradient."""
+        start, count, share = (each[:size] for each in (self.start, self.count, self.share))
+        return backend.add_up(x, self.edge_index[0], self.weight, start, count, share)
 
     def back(self, gradient: Tensor, into: Tensor | None = None) -> Tensor:
-        """Return the gradient by x, given that by the means, added `into` another."""
-        arcs = self.edge_index[0], self.weight, self.start, self.count
+        """Return the gradient by x, given that by the means at the first vertices, added `into` another."""
+        start, count, share = (each[: len(gradient)] for each in (self.start, self.count, self.share))
+        arcs = self.edge_index[0], self.weight, start, count
         if not self.symmetric:
-            return backend.add_up_back(gradient, *arcs, self.share, into)
-        found = backend.add_up(gradient * self.share, *arcs)
+            return backend.add_up_back(gradient, *arcs, share, into)
+        found = backend.add_up(gradient * share, *arcs)
         return found if into is None else into.add_(found)
 
 
@@ -65,32 +63,34 @@ class _Apply(torch.autograd.Function):
 
 
 @offer
-def add_convolution(mean: Mean, x: Tensor, rel: Tensor, bias: Tensor, root: Tensor) -> Tensor:
-    """Return x + silu(W_root x + W_rel mean(x) + b), (V, width)."""
-    return x + F.silu(F.linear(mean(x), rel, bias).addmm_(x, root.t()))
+def add_convolution(x: Tensor, mean: Mean, rel: Tensor, bias: Tensor, root: Tensor, size: int | None = None) -> Tensor:
+    """Return x + silu(W_root x + W_rel mean(x) + b), (size, width), of the first `size` vertices; None: of all."""
+    return (x + F.silu(F.linear(mean(x), rel, bias).addmm_(x, root.t())))[:size]
 
 
-@add_convolution.faster(on_cuda)
-def _add_convolution(mean: Mean, x: Tensor, rel: Tensor, bias: Tensor, root: Tensor) -> Tensor:
-    return _AddConvolution.apply(mean, x, rel, bias, root)  # type: ignore[no-untyped-call]
+@add_convolution.faster(narrow)
+def _add_convolution(x: Tensor, mean: Mean, rel: Tensor, bias: Tensor, root: Tensor, size: int | None = None) -> Tensor:
+    return _AddConvolution.apply(x, mean, rel, bias, root, size)  # type: ignore[no-untyped-call]
 
 
 class _AddConvolution(torch.autograd.Function):
     """Reads and writes tables (V, width) about half as often as autograd would: all gradients of x go into one."""
 
     @staticmethod
-    def forward(ctx: Any, mean: Mean, x: Tensor, rel: Tensor, bias: Tensor, root: Tensor) -> Tensor:
+    def forward(ctx: Any, x: Tensor, mean: Mean, rel: Tensor, bias: Tensor, root: Tensor, size: int | None) -> Tensor:
         x = x.contiguous()
-        around = mean.of_sources(x)
-        inside = torch.addmm(bias, around, rel.t()).addmm_(x, root.t())
+        around = mean.of_sources(x, size)
+        inside = torch.addmm(bias, around, rel.t()).addmm_(x[:size], root.t())
         ctx.mean = mean
         ctx.save_for_backward(x, around, inside, rel, root)
-        return backend.add_silu(x, inside)
+        return backend.add_silu(x[:size], inside)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         x, around, inside, rel, root = ctx.saved_tensors
-        gradient = gradient.contiguous()
+        gradient, size, by_x = gradient.contiguous(), len(inside), torch.empty_like(x)
         by_inside = torch.ops.aten.silu_backward(gradient, inside)
-        by_x = ctx.mean.back(by_inside @ rel, into=torch.addmm(gradient, by_inside, root))
-        return None, by_x, by_inside.t() @ around, by_inside.sum(0), by_inside.t() @ x
+        torch.addmm(gradient, by_inside, root, out=by_x[:size])
+        by_x[size:] = 0
+        ctx.mean.back(by_inside @ rel, into=by_x)
+        return by_x, None, by_inside.t() @ around, by_inside.sum(0), by_inside.t() @ x[:size], None

@@ -18,7 +18,7 @@ class MeanConv(GraphConv):  # type: ignore[misc]
         root, rel = self.lin_root, self.lin_rel
         return F.linear(mean(x), rel.weight, rel.bias).addmm_(x, root.weight.t())
 
-    def added(self, x: Tensor, mean: Mean) -> Tensor:
-        """Return x + silu of the new embedding, (V, channels), as an encoder needs it."""
+    def added(self, x: Tensor, mean: Mean, size: int | None = None) -> Tensor:
+        """Return x + silu of the new embedding, (V, channels), of the first `size` vertices; None: of all."""
         root, rel = self.lin_root, self.lin_rel
-        return add_convolution(mean, x, rel.weight, rel.bias, root.weight)
+        return add_convolution(x, mean, rel.weight, rel.bias, root.weight, size)

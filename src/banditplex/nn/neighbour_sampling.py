@@ -43,11 +43,13 @@ def near_block(
     between: Tensor,
     depth: int,
     fanout: Fanout | None,
+    in_front: bool = False,
 ) -> Block:
     """Return what `depth` convolutions need to embed all (layer, node) asked for, whose rows are known.
 
     Small layers are included as a whole. Of large ones the block has the vertices asked for, those of the rows
     `between`, and what lies within `depth` steps of them. `fanout` limits the neighbours of each vertex; None: all.
+    With `in_front`, what the last convolution is needed for comes before all that lies around it.
     Each vertex samples its neighbours once, uniformly without replacement, among those that are not hidden: the mean
     over the sample is an unbiased estimate of the mean over all.
     """
@@ -56,25 +58,33 @@ def near_block(
     view = View(graph, torch.unique(layer), hidden)
     begin = view.whole.clone()
     begin[view.place(torch.cat([row[row != lists.missing], between]))] = True
-    seen, order, arc, ends = _walk(view, begin, depth, fanout)
-    number = torch.cumsum(seen, 0) - 1
-    inside, weight = torch.empty_like(ends), None
+    seen, count, rank, arc, ends = _walk(view, begin, depth, fanout)
+    front = torch.nonzero(begin if in_front else seen).squeeze(1)
+    rest = torch.nonzero(seen & ~begin).squeeze(1) if in_front else front[:0]
+    vertex = torch.arange(len(front) + len(rest), device=graph.device)
+    vertex[len(front) :] += len(lone)
+    place = torch.cat([front, rest])
+    number, start = torch.zeros_like(view.degree), torch.zeros_like(view.degree)
+    number[place], start[place] = vertex, torch.cumsum(count[place], 0) - count[place]
+    inside, weight, order = torch.empty_like(ends), None, start[ends[1]] + rank
     inside[:, order] = number[ends]
     if lists.weight is not None:
         weight = lists.weight.new_empty(len(arc))
         weight[order] = lists.weight[arc]
-    degree = view.degree[seen].float()
-    return Block(
-        graph, torch.cat([lists.row_key[view.row[seen]], lone]), inside, weight,
-        torch.cat([degree, degree.new_zeros(len(lone))]), view.layers, view.shift, lone, number=number,
-    )  # fmt: skip
+    row, degree = view.row[place], view.degree[place].float()
+    key = torch.cat([lists.row_key[row[: len(front)]], lone, lists.row_key[row[len(front) :]]])
+    degree = torch.cat([degree[: len(front)], degree.new_zeros(len(lone)), degree[len(front) :]])
+    asked = len(front) + len(lone) if in_front else None
+    return Block(graph, key, inside, weight, degree, view.layers, view.shift, lone, number=number, asked=asked)
 
 
-def _walk(view: "View", begin: Tensor, depth: int, fanout: Fanout | None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def _walk(
+    view: "View", begin: Tensor, depth: int, fanout: Fanout | None
+) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Go `depth` steps from the places in `begin`, a mask over all places.
 
-    Returns a mask of the places seen; then for each of A arcs its rank in the order of places that see it (A,), the
-    arc (A,), and the places that it leads to and is seen from (2, A).
+    Returns a mask of the places seen, and how many arcs each place sees; then for each of A arcs its rank among those
+    that its place sees (A,), the arc (A,), and the places that it leads to and is seen from (2, A).
     """
     new = seen = begin
     count = torch.zeros_like(view.degree)
@@ -89,7 +99,7 @@ def _walk(view: "View", begin: Tensor, depth: int, fanout: Fanout | None) -> tup
         new &= ~seen
         seen = seen | new
     here, rank, arc, there = (torch.cat(parts) for parts in zip(*drawn, strict=True))
-    return seen, (torch.cumsum(count, 0) - count)[here] + rank, arc, torch.stack([there, here])
+    return seen, count, rank, arc, torch.stack([there, here])
 
 
 class View:
