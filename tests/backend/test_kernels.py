@@ -7,13 +7,14 @@ import pytest
 import torch
 
 from banditplex import backend
-from banditplex.backend import choice, find_common, find_lists, list_common, shared_sums, tables, weighted_sums
+from banditplex.backend import choice, find_common, find_lists, list_common, shared_sums, tables, weighted_columns
 from banditplex.backend.packing import EdgeTensors
 from banditplex.nn import HiddenEdges, paths
 from banditplex.nn.graph import PackedGraph
 from banditplex.nn.mean import Mean
 from banditplex.nn.mean_conv import MeanConv
 from banditplex.nn.neighbour_sampling import choose
+from banditplex.nn.spectral import Spectral
 from tests.nn.test_graph import random_multiplex
 
 on_gpu = [
@@ -157,11 +158,46 @@ def test_weighted_sums_over_common_neighbours(monkeypatch):
     row = graph.both.rows(torch.full((60,), graph.num_plain).cuda(), torch.arange(60).cuda())
     pairs = row[torch.randint(60, (2, 3000), generator=torch.Generator().manual_seed(0)).cuda()]
     strength = torch.rand(graph.both.missing + 1, generator=torch.Generator().manual_seed(1)).cuda() + 1
-    found = weighted_sums(graph.both, *pairs, strength)
+    found = weighted_columns(graph.both, *pairs, strength)
     monkeypatch.setattr(choice, "TRITON", False)
-    expected = weighted_sums(graph.both, *pairs, strength)
+    expected = weighted_columns(graph.both, *pairs, strength)
     assert expected[:, 3].max() > expected[:, 0].max()  # some edges are in several layers
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available() or not choice.TRITON, reason="no GPU, or no Triton")
+@pytest.mark.parametrize("hidden", [False, True])
+def test_columns_of_pairs(monkeypatch, hidden):
+    graph = PackedGraph.from_multiplex(random_multiplex(0, num_nodes=60, num_edges=2500), "cuda")
+    generator = torch.Generator().manual_seed(0)
+    pairs = torch.randint(60, (3000, 2), generator=generator).cuda()
+    layers = torch.randint(graph.num_layers, (3000, 3), generator=generator).cuda()
+    row = graph.both.rows(layers[:, 0].repeat(2), pairs.T.reshape(-1)).view(2, -1)
+
+    def look():
+        others, there = backend.other_columns(graph.both, graph.layer_rows, pairs, row, layers[:, 1:], hidden=hidden)
+        rows = row.repeat_interleave(2, 1)
+        return backend.own_columns(graph.both, pairs, row), others, backend.cross_columns(graph.both, rows, there)
+
+    found = look()
+    monkeypatch.setattr(choice, "TRITON", False)
+    for each in zip(found, look(), strict=True):
+        torch.testing.assert_close(*each, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available() or not choice.TRITON, reason="no GPU, or no Triton")
+def test_columns_of_positions(monkeypatch):
+    graph = PackedGraph.from_multiplex(random_multiplex(0, num_nodes=100, num_edges=2500), "cuda")
+    generator = torch.Generator().manual_seed(0)
+    pairs = torch.randint(100, (3000, 2), generator=generator).cuda()
+    layer = torch.randint(graph.num_layers, (3000,), generator=generator).cuda()
+    row = graph.both.rows(layer.repeat(2), pairs.T.reshape(-1)).view(2, -1)
+    positions = Spectral.of(graph)
+    found = positions.columns(pairs, layer, row)
+    monkeypatch.setattr(choice, "TRITON", False)
+    torch.testing.assert_close(found, positions.columns(pairs, layer, row), rtol=1e-3, atol=1e-5)
 
 
 @pytest.mark.gpu

@@ -10,11 +10,13 @@ from banditplex.backend.common import (
     find_common,
     list_common,
     other_columns,
+    own_columns,
     shared_sums,
-    weighted_sums,
+    weighted_columns,
 )
 from banditplex.backend.having import Lists, find_lists
 from banditplex.backend.lists import Neighbours, ranges
+from banditplex.backend.positions import position_columns
 from banditplex.backend.steps import add_losses, descend, lay_out, loss_ratios
 from banditplex.backend.tables import (
     adapt,

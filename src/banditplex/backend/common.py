@@ -75,6 +75,21 @@ def weighted_sums(lists: Neighbours, a: Tensor, b: Tensor, strength: Tensor) -> 
 
 
 @offer
+def weighted_columns(lists: Neighbours, a: Tensor, b: Tensor, strength: Tensor) -> Tensor:
+    """Return the same sums as columns: roots of the third and the sixth, log(1 + x) of the others."""
+    sums = weighted_sums(lists, a, b, strength)
+    sums[:, [0, 1, 3, 4]] = torch.log1p(sums[:, [0, 1, 3, 4]])
+    sums[:, [2, 5]] = torch.sqrt(sums[:, [2, 5]])
+    return sums
+
+
+@offer
+def own_columns(lists: Neighbours, pairs: Tensor, row: Tensor) -> Tensor:
+    """Return the columns (n, 7) of `degree_columns`, of pairs (n, 2) at rows (2, n), whose edges are hidden."""
+    return degree_columns(lists, row, shared_sums(lists, row[0], row[1]), lists.find(row[0], pairs[:, 1])[0])
+
+
+@offer
 def other_columns(
     lists: Neighbours, layer_rows: Tensor, pairs: Tensor, row: Tensor, layers: Tensor, *, hidden: bool
 ) -> tuple[Tensor, Tensor]:
@@ -83,14 +98,19 @@ def other_columns(
     `row` (2, P) are the rows in target layers; `hidden` says whether the pairs' edges count as absent. The columns are
     those of `degree_columns`, whether the pair is an edge, and those of `cross_columns`.
     """
-    layer, k = layers.reshape(-1), layers.shape[1]
-    ends, row = pairs.repeat_interleave(k, 0), row.repeat_interleave(k, 1)
-    there = lists.rows(layer.repeat(2), ends.T.reshape(-1)).view(2, -1)
-    joined = lists.find(there[0], ends[:, 1])[0]
+    k = layers.shape[1]
+    there, row = rows_in(lists, pairs, layers), row.repeat_interleave(k, 1)
+    joined = lists.find(there[0], pairs[:, 1].repeat_interleave(k))[0]
     absent = torch.full_like(joined, hidden)
     columns = degree_columns(lists, there, shared_sums(lists, *there), joined & absent)
     edge = (joined & ~absent).float().unsqueeze(1)
     return torch.cat([columns, edge, cross_columns(lists, row, there)], 1), there
+
+
+def rows_in(lists: Neighbours, pairs: Tensor, layers: Tensor) -> Tensor:
+    """Return the rows (2, P * k) of the nodes of pairs (P, 2) in layers (P, k)."""
+    ends = pairs.repeat_interleave(layers.shape[1], 0)
+    return lists.rows(layers.reshape(-1).repeat(2), ends.T.reshape(-1)).view(2, -1)
 
 
 def degree_columns(lists: Neighbours, row: Tensor, sums: Tensor, hidden: Tensor) -> Tensor:
@@ -109,6 +129,7 @@ def degree_columns(lists: Neighbours, row: Tensor, sums: Tensor, hidden: Tensor)
     )
 
 
+@offer
 def cross_columns(lists: Neighbours, row: Tensor, there: Tensor) -> Tensor:
     """Return (n, 3) columns of the nodes next to one end in one layer, at rows (2, n), and to the other in another.
 

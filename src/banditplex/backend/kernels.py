@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from banditplex.backend import common, having, tables, walks
+from banditplex.backend import common, having, positions, tables, walks
 from banditplex.backend.choice import on_cuda
 from banditplex.backend.lists import Neighbours
 
@@ -36,27 +36,71 @@ def _list_common(lists: Neighbours, a: Tensor, b: Tensor) -> tuple[Tensor, tuple
     count = torch.zeros(len(a) + 1, dtype=torch.int64, device=a.device)
     no_float, none = torch.empty(0, device=a.device), count[:0]
     arrays = a.contiguous(), b.contiguous(), lists.indptr, lists.neighbour
-    _launch("common", len(a), *arrays, count[1:], no_float, no_float, none, none, none, MODE=0, THREADS=THREADS)
+    _launch("common", len(a), *arrays, count[1:], no_float, no_float, none, none, none, LIST=False, THREADS=THREADS)
     start = torch.cumsum(count, 0)
     found, sums = count.new_empty((3, int(start[-1]))), torch.empty(len(a), 3, device=a.device)
-    _launch("common", len(a), *arrays, start, lists.arc_degree, sums, *found, MODE=1, THREADS=THREADS)
+    _launch("common", len(a), *arrays, start, lists.arc_degree, sums, *found, LIST=True, THREADS=THREADS)
     return sums, (found[0], found[1], found[2])
 
 
 @common.shared_sums.faster(on_cuda)
 def _shared_sums(lists: Neighbours, a: Tensor, b: Tensor) -> Tensor:
-    sums, none = torch.empty(len(a), 3, device=a.device), lists.indptr[:0]
-    arrays = a.contiguous(), b.contiguous(), lists.indptr, lists.neighbour
-    _launch("common", len(a), *arrays, none, lists.arc_degree, sums, none, none, none, MODE=2, THREADS=THREADS)
+    sums = torch.empty(len(a), 3, device=a.device)
+    _launch("shared", len(a), a.contiguous(), b.contiguous(), *_arcs_of(lists), sums, THREADS=THREADS)
     return sums
 
 
-@common.weighted_sums.faster(on_cuda)
-def _weighted_sums(lists: Neighbours, a: Tensor, b: Tensor, strength: Tensor) -> Tensor:
-    sums = torch.empty(len(a), 6, device=a.device)
+@common.cross_columns.faster(on_cuda)
+def _cross_columns(lists: Neighbours, row: Tensor, there: Tensor) -> Tensor:
+    size = row.shape[1]
+    result = torch.empty(size, 3, device=row.device)
+    _launch("cross", size, row.contiguous(), there.contiguous(), *_arcs_of(lists), result, size, THREADS=THREADS)
+    return result
+
+
+@common.own_columns.faster(on_cuda)
+def _own_columns(lists: Neighbours, pairs: Tensor, row: Tensor) -> Tensor:
+    return _columns(lists, pairs, row, row, 1, HIDDEN=True, OTHER=False)
+
+
+@common.other_columns.faster(on_cuda)
+def _other_columns(
+    lists: Neighbours, layer_rows: Tensor, pairs: Tensor, row: Tensor, layers: Tensor, *, hidden: bool
+) -> tuple[Tensor, Tensor]:
+    there = common.rows_in(lists, pairs, layers)
+    return _columns(lists, pairs, row, there, layers.shape[1], HIDDEN=hidden, OTHER=True), there
+
+
+def _columns(lists: Neighbours, pairs: Tensor, row: Tensor, there: Tensor, k: int, **options: bool) -> Tensor:
+    size = there.shape[1]
+    result = torch.empty(size, 11 if options["OTHER"] else 7, device=row.device)
+    asked = pairs.contiguous(), row.contiguous(), there.contiguous()
+    _launch("columns", size, *asked, *_arcs_of(lists), result, size, k, **options, THREADS=THREADS)
+    return result
+
+
+def _arcs_of(lists: Neighbours) -> tuple[Tensor, Tensor, Tensor]:
+    return lists.indptr, lists.neighbour, lists.arc_degree
+
+
+@common.weighted_columns.faster(on_cuda)
+def _weighted_columns(lists: Neighbours, a: Tensor, b: Tensor, strength: Tensor) -> Tensor:
+    result = torch.empty(len(a), 6, device=a.device)
     arrays = a.contiguous(), b.contiguous(), lists.indptr, lists.neighbour, lists.arc_row, lists.copies
-    _launch("weighted", len(a), *arrays, lists.arc_degree, strength, sums, THREADS=THREADS)
-    return sums
+    _launch("weighted", len(a), *arrays, lists.arc_degree, strength, result, THREADS=THREADS)
+    return result
+
+
+@positions.position_columns.faster(on_cuda)
+def _position_columns(
+    fold: Tensor, layer: Tensor, row: Tensor, vectors: Tensor, values: Tensor, degree: Tensor, size: Tensor
+) -> Tensor:
+    result, (_, num_rows, rank) = torch.empty(len(fold), 5, device=fold.device), vectors.shape
+    asked = fold.contiguous(), layer.contiguous(), row.contiguous()
+    options = {"RANK": rank, "ROWS": ROWS}
+    sizes = len(fold), num_rows, values.shape[1]
+    _launch("positions", -(-len(fold) // ROWS), *asked, vectors, values, degree, size, result, *sizes, **options)
+    return result
 
 
 @having.find_lists.faster(on_cuda)

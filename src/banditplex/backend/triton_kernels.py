@@ -45,49 +45,130 @@ def _look(neighbour, short, size, long, length, place):
 
 
 @triton.jit
-def common(
-    a, b, indptr, neighbour, start, arc_degree, sums, which, arc, other, MODE: tl.constexpr, THREADS: tl.constexpr
-):
-    """Go through the common neighbours of rows a[i] and b[i], where i is the number of this group of threads.
+def _terms(arc_degree, first, second, found):
+    """Return 1 / log(degree) and 1 / degree of common neighbours: the mean of their degrees at two arcs."""
+    one = tl.load(arc_degree + first, mask=found, other=1.0)
+    two = tl.load(arc_degree + second, mask=found, other=1.0)
+    degree = tl.sqrt(one * two)
+    return tl.where(found, 1.0 / tl.log(tl.maximum(degree, 2.0)), 0.0), tl.where(found, 1.0 / degree, 0.0)
 
-    Each thread searches one entry of the shorter list in the longer one. MODE 0 writes their number to start[i]; 1
-    lists them from start[i] on: i, arc from a[i], arc from b[i]. Modes 1 and 2 write the sums of `shared_sums` to
-    sums[i].
+
+@triton.jit
+def _sums(row_a, row_b, indptr, neighbour, arc_degree, THREADS: tl.constexpr):
+    """Return the sums of `shared_sums` of two rows. Each thread searches an entry of the shorter list in the longer."""
+    _, short, size, long, length = _two_lists(row_a, row_b, indptr)
+    count, adamic = tl.zeros([THREADS], tl.float32), tl.zeros([THREADS], tl.float32)
+    allocation = tl.zeros([THREADS], tl.float32)
+    for at in range(0, size, THREADS):
+        found, first, second = _look(neighbour, short, size, long, length, at + tl.arange(0, THREADS))
+        by_log, by_degree = _terms(arc_degree, first, second, found)
+        count += found.to(tl.float32)
+        adamic += by_log
+        allocation += by_degree
+    return tl.sum(count, 0), tl.sum(adamic, 0), tl.sum(allocation, 0)
+
+
+@triton.jit
+def shared(a, b, indptr, neighbour, arc_degree, result, THREADS: tl.constexpr):
+    """Write the sums of `shared_sums` of rows a[i] and b[i] to result[i]; i is the number of this group of threads."""
+    i = tl.program_id(0).to(tl.int64)
+    count, adamic, allocation = _sums(tl.load(a + i), tl.load(b + i), indptr, neighbour, arc_degree, THREADS)
+    tl.store(result + 3 * i, count)
+    tl.store(result + 3 * i + 1, adamic)
+    tl.store(result + 3 * i + 2, allocation)
+
+
+@triton.jit
+def _store_cross(a, b, c, d, indptr, neighbour, arc_degree, to, THREADS: tl.constexpr):
+    """Write the columns of `cross_columns`: of rows a and b in one layer, c and d in another."""
+    count, adamic, allocation = _sums(a, d, indptr, neighbour, arc_degree, THREADS)
+    more, more_adamic, more_allocation = _sums(c, b, indptr, neighbour, arc_degree, THREADS)
+    tl.store(to, tl.log(1.0 + count + more))
+    tl.store(to + 1, tl.log(1.0 + adamic + more_adamic))
+    tl.store(to + 2, tl.sqrt(allocation + more_allocation))
+
+
+@triton.jit(do_not_specialize=["n"])
+def cross(row, there, indptr, neighbour, arc_degree, result, n, THREADS: tl.constexpr):
+    """Write the columns of `cross_columns` of rows (2, n) in two layers to result[i]."""
+    i = tl.program_id(0).to(tl.int64)
+    a, b, c, d = tl.load(row + i), tl.load(row + n + i), tl.load(there + i), tl.load(there + n + i)
+    _store_cross(a, b, c, d, indptr, neighbour, arc_degree, result + 3 * i, THREADS)
+
+
+@triton.jit(do_not_specialize=["n", "k"])
+def columns(
+    pairs, row, there, indptr, neighbour, arc_degree, result, n, k,
+    HIDDEN: tl.constexpr, OTHER: tl.constexpr, THREADS: tl.constexpr,
+):  # fmt: skip
+    """Write the columns of a pair in a layer, as `own_columns` does, or with OTHER as `other_columns`, to result[i].
+
+    Its rows there are (2, n); in its target layer (2, n / k).
+    """
+    i = tl.program_id(0).to(tl.int64)
+    pair = i // k
+    a, b, node = tl.load(there + i), tl.load(there + n + i), tl.load(pairs + 2 * pair + 1)
+    first, size_a = tl.load(indptr + a), tl.load(indptr + a + 1) - tl.load(indptr + a)
+    size_b = tl.load(indptr + b + 1) - tl.load(indptr + b)
+    joined = _is_at(neighbour, _search(neighbour, first, size_a, node, size_a), first + size_a, node).to(tl.float32)
+    count, adamic, allocation = _sums(a, b, indptr, neighbour, arc_degree, THREADS)
+    one, two = size_a.to(tl.float32), size_b.to(tl.float32)
+    if HIDDEN:
+        one, two = one - joined, two - joined
+    low, high = tl.log(1.0 + tl.minimum(one, two)), tl.log(1.0 + tl.maximum(one, two))
+    to = result + i * (11 if OTHER else 7)
+    tl.store(to, tl.log(1.0 + count))
+    tl.store(to + 1, tl.log(1.0 + adamic))
+    tl.store(to + 2, tl.sqrt(allocation))
+    tl.store(to + 3, low)
+    tl.store(to + 4, high)
+    tl.store(to + 5, count / tl.maximum(one + two - count, 1.0))
+    tl.store(to + 6, low * high)
+    if OTHER:
+        tl.store(to + 7, joined * (0.0 if HIDDEN else 1.0))
+        own_a, own_b = tl.load(row + pair), tl.load(row + n // k + pair)
+        _store_cross(own_a, own_b, a, b, indptr, neighbour, arc_degree, to + 8, THREADS)
+
+
+@triton.jit
+def common(
+    a, b, indptr, neighbour, start, arc_degree, sums, which, arc, other, LIST: tl.constexpr, THREADS: tl.constexpr
+):
+    """Write the number of common neighbours of rows a[i] and b[i] to start[i].
+
+    LIST: list them from start[i] on instead: i, arc from a[i], arc from b[i]; and write the sums of `shared_sums`.
     """
     i = tl.program_id(0).to(tl.int64)
     swap, short, size, long, length = _two_lists(tl.load(a + i), tl.load(b + i), indptr)
     count = tl.zeros([THREADS], tl.int64)
     adamic, allocation = tl.zeros([THREADS], tl.float32), tl.zeros([THREADS], tl.float32)
     place = tl.zeros([], tl.int64)
-    if MODE == 1:
+    if LIST:
         place = tl.load(start + i)
     for at in range(0, size, THREADS):
         found, first, second = _look(neighbour, short, size, long, length, at + tl.arange(0, THREADS))
         number = found.to(tl.int64)
         count += number
-        if MODE == 1:
+        if LIST:
             to = place + tl.cumsum(number, 0) - number
             tl.store(which + to, i + tl.zeros([THREADS], tl.int64), mask=found)
             tl.store(arc + to, tl.where(swap, second, first), mask=found)
             tl.store(other + to, tl.where(swap, first, second), mask=found)
             place += tl.sum(number, 0)
-        if MODE > 0:
-            one = tl.load(arc_degree + first, mask=found, other=1.0)
-            two = tl.load(arc_degree + second, mask=found, other=1.0)
-            degree = tl.sqrt(one * two)
-            adamic += tl.where(found, 1.0 / tl.log(tl.maximum(degree, 2.0)), 0.0)
-            allocation += tl.where(found, 1.0 / degree, 0.0)
-    if MODE == 0:
-        tl.store(start + i, tl.sum(count, 0))
-    if MODE > 0:
+            by_log, by_degree = _terms(arc_degree, first, second, found)
+            adamic += by_log
+            allocation += by_degree
+    if LIST:
         tl.store(sums + 3 * i, tl.sum(count, 0).to(tl.float32))
         tl.store(sums + 3 * i + 1, tl.sum(adamic, 0))
         tl.store(sums + 3 * i + 2, tl.sum(allocation, 0))
+    else:
+        tl.store(start + i, tl.sum(count, 0))
 
 
 @triton.jit
-def weighted(a, b, indptr, neighbour, arc_row, copies, arc_degree, strength, sums, THREADS: tl.constexpr):
-    """Write the sums of `weighted_sums` of rows a[i] and b[i] to sums[i]; threads as in `common`."""
+def weighted(a, b, indptr, neighbour, arc_row, copies, arc_degree, strength, result, THREADS: tl.constexpr):
+    """Write the columns of `weighted_columns` of rows a[i] and b[i] to result[i]; threads as in `_sums`."""
     i = tl.program_id(0).to(tl.int64)
     _, short, size, long, length = _two_lists(tl.load(a + i), tl.load(b + i), indptr)
     count, adamic, allocation = (
@@ -108,12 +189,47 @@ def weighted(a, b, indptr, neighbour, arc_row, copies, arc_degree, strength, sum
         product += x * y
         least += tl.minimum(x, y)
         share += x * y / tl.load(strength + row, mask=found, other=1.0)
-    tl.store(sums + 6 * i, tl.sum(count, 0))
-    tl.store(sums + 6 * i + 1, tl.sum(adamic, 0))
-    tl.store(sums + 6 * i + 2, tl.sum(allocation, 0))
-    tl.store(sums + 6 * i + 3, tl.sum(product, 0))
-    tl.store(sums + 6 * i + 4, tl.sum(least, 0))
-    tl.store(sums + 6 * i + 5, tl.sum(share, 0))
+    tl.store(result + 6 * i, tl.log(1.0 + tl.sum(count, 0)))
+    tl.store(result + 6 * i + 1, tl.log(1.0 + tl.sum(adamic, 0)))
+    tl.store(result + 6 * i + 2, tl.sqrt(tl.sum(allocation, 0)))
+    tl.store(result + 6 * i + 3, tl.log(1.0 + tl.sum(product, 0)))
+    tl.store(result + 6 * i + 4, tl.log(1.0 + tl.sum(least, 0)))
+    tl.store(result + 6 * i + 5, tl.sqrt(tl.sum(share, 0)))
+
+
+@triton.jit
+def _signed_log(x):
+    return tl.where(x < 0, -1.0, 1.0) * tl.log(1.0 + tl.abs(x))
+
+
+@triton.jit(do_not_specialize=["n", "num_rows", "num_layers"])
+def positions(
+    fold, layer, row, vectors, values, degree, size, result, n, num_rows, num_layers,
+    RANK: tl.constexpr, ROWS: tl.constexpr,
+):  # fmt: skip
+    """Write the columns of `position_columns` of pair i to result[i]."""
+    i = tl.program_id(0).to(tl.int64) * ROWS + tl.arange(0, ROWS)
+    here, column = i < n, tl.arange(0, RANK)
+    number, of = tl.load(fold + i, mask=here, other=0), tl.load(layer + i, mask=here, other=0)
+    at_a = number * num_rows + tl.load(row + i, mask=here, other=0)
+    at_b = number * num_rows + tl.load(row + n + i, mask=here, other=0)
+    value = tl.load(values + (number * num_layers + of)[:, None] * RANK + column[None, :])
+    a = tl.where(value != 0, tl.load(vectors + at_a[:, None] * RANK + column[None, :]), 0.0)
+    b = tl.where(value != 0, tl.load(vectors + at_b[:, None] * RANK + column[None, :]), 0.0)
+    entry, weight, scale = a * b * value, tl.abs(value), tl.load(size + of)
+    whole, later = tl.sum(entry, 1), (column > 0)[None, :]
+    length = tl.sum(a * a * weight, 1) * tl.sum(b * b * weight, 1)
+    weighted_cosine = tl.sum(a * b * weight, 1) * tl.rsqrt(tl.maximum(length, 1e-12))
+    length = tl.sum(tl.where(later, a * a, 0.0), 1) * tl.sum(tl.where(later, b * b, 0.0), 1)
+    signs = tl.where(later, a * b * tl.where(value < 0, -1.0, 1.0), 0.0)
+    cosine = tl.sum(signs, 1) * tl.rsqrt(tl.maximum(length, 1e-12))
+    degrees = tl.load(degree + at_a) * tl.load(degree + at_b)
+    first = tl.sum(tl.where((column < 4)[None, :], entry, 0.0), 1)
+    tl.store(result + 5 * i, _signed_log(first * scale), mask=here)
+    tl.store(result + 5 * i + 1, _signed_log(whole * scale), mask=here)
+    tl.store(result + 5 * i + 2, weighted_cosine, mask=here)
+    tl.store(result + 5 * i + 3, cosine, mask=here)
+    tl.store(result + 5 * i + 4, _signed_log(whole * tl.sqrt(degrees)), mask=here)
 
 
 @triton.jit(do_not_specialize=["n"])

@@ -20,7 +20,7 @@ from banditplex.backend import cross_columns
 from banditplex.nn.graph import PackedGraph
 from banditplex.nn.panels import Panels
 from banditplex.nn.paths import TABLE, Paths
-from banditplex.nn.spectral import NUM_COLUMNS, Spectral
+from banditplex.nn.spectral import NUM_COLUMNS, Spectral, fold_of
 from banditplex.pairs.visibility import Visibility
 
 NUM_OWN, NUM_POOLED = 3, 14
@@ -134,11 +134,12 @@ class Evidence:
         lists, union = self.graph.both, torch.full_like(target, self.graph.num_plain)
         row = lists.rows(target.repeat(2), pairs.T.reshape(-1)).view(2, -1)
         near = torch.log1p(self.paths.between(pairs, target, row))
-        pooled, positions = self._pooled(pairs, target, row, union)
+        fold = fold_of(pairs, self.graph.num_nodes)
+        pooled, positions = self._pooled(pairs, target, row, union, fold)
         columns = [near, self.layer_share[target].unsqueeze(1), *pooled]
         if self.graph.directed:
             columns.append(self._directions(self.lists_of(pairs, target) if having is None else having))
-        columns += [self.spectral.columns(pairs, target, row), positions]
+        columns += [self.spectral.columns(pairs, target, row, fold), positions]
         if self.visibility.pooled and self.pool_of is not None:
             columns.append(self.pool_columns(pairs, target, self.pool_of[target]))
         return torch.cat(columns, 1)
@@ -147,22 +148,18 @@ class Evidence:
     def pool_columns(self, pairs: Tensor, target: Tensor, pool: Tensor) -> Tensor:
         """Return what pools (n,), as layers of the graph, say of pairs (n, 2) of target layers (n,)."""
         row = self.graph.both.rows(target.repeat(2), pairs.T.reshape(-1)).view(2, -1)
-        pooled, positions = self._pooled(pairs, target, row, pool)
+        pooled, positions = self._pooled(pairs, target, row, pool, fold_of(pairs, self.graph.num_nodes))
         return torch.cat([*pooled, positions], 1)
 
-    def _pooled(self, pairs: Tensor, target: Tensor, row: Tensor, pool: Tensor) -> tuple[list[Tensor], Tensor]:
+    def _pooled(
+        self, pairs: Tensor, target: Tensor, row: Tensor, pool: Tensor, fold: Tensor
+    ) -> tuple[list[Tensor], Tensor]:
         """Return what pools (n,) of several layers, or the union, say of pairs: structure, and positions."""
         merged = self.graph.both.rows(pool.repeat(2), pairs.T.reshape(-1)).view(2, -1)
+        common = backend.weighted_columns(self.graph.both, merged[0], merged[1], self.strength)
         far = torch.log1p(self.paths.between(pairs, pool, merged))
         across, others = cross_columns(self.graph.both, row, merged), self._in_others(pairs, target, row, merged)
-        return [self._common(merged), far, across, others], self.spectral.columns(pairs, pool, merged)
-
-    def _common(self, row: Tensor) -> Tensor:
-        """Return six sums over the common neighbours of rows (2, n) of the union."""
-        sums = backend.weighted_sums(self.graph.both, row[0], row[1], self.strength)
-        sums[:, [0, 1, 3, 4]] = torch.log1p(sums[:, [0, 1, 3, 4]])
-        sums[:, [2, 5]] = torch.sqrt(sums[:, [2, 5]])
-        return sums
+        return [common, far, across, others], self.spectral.columns(pairs, pool, merged, fold)
 
     def _in_others(self, pairs: Tensor, target: Tensor, row: Tensor, merged: Tensor) -> Tensor:
         """Return how many other layers of the pool have the pair, and the edges of its nodes in them."""

@@ -87,13 +87,15 @@ def own_features(
     paths u -> w -> v), log(1 + out-degree of u), log(1 + in-degree of v); if weights count also those of `_weighted`.
     """
     row = graph.both.rows(target.repeat(2), pairs.T.reshape(-1)).view(2, -1)
+    more = [_weighted(graph.both, row)] if visibility.weighted else []
+    if not (listed or graph.directed):
+        columns = torch.cat([backend.own_columns(graph.both, pairs, row), *more], 1)
+        return PairFeatures.without_lists(columns, pairs, target, row)
     sums, common = _look(graph.both, row, listed=listed)
     own = torch.ones_like(target, dtype=torch.bool)
     reverse = own if visibility.hides_reverse or visibility.hides_everywhere else ~own
     columns, _ = _columns(graph, pairs, target, row, sums, own, reverse)
-    if visibility.weighted:
-        columns = torch.cat([columns, _weighted(graph.both, row)], 1)
-    return PairFeatures(columns, pairs, target, row, *common)
+    return PairFeatures(torch.cat([columns, *more], 1), pairs, target, row, *common)
 
 
 @torch.no_grad()

@@ -56,6 +56,8 @@ class Paths:
 
     def between(self, pairs: Tensor, layer: Tensor, row: Tensor) -> Tensor:
         """Return number and weight (n, 2) of the paths between pairs (n, 2), whose rows (2, n) in layers are known."""
+        if not len(self.count):
+            return self._enumerate(pairs, layer, row)
         found = torch.zeros(len(pairs), 2, device=pairs.device)
         known = (row != self.lists.missing).all(0)
         listed = self.start.index_select(0, layer) >= 0

@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from banditplex.backend import at_once, gram, multiply
+from banditplex.backend import at_once, gram, multiply, position_columns
 from banditplex.nn.graph import PackedGraph
 
 SPECTRAL_FOLDS = 4
@@ -69,29 +69,13 @@ class Spectral:
             degrees.append(torch.cat([degree, torch.zeros(1, device=device)]))
         return cls(graph.num_nodes, torch.stack(vectors), torch.stack(values), torch.stack(degrees), size.float())
 
-    def columns(self, pairs: Tensor, layer: Tensor, row: Tensor) -> Tensor:
+    def columns(self, pairs: Tensor, layer: Tensor, row: Tensor, fold: Tensor | None = None) -> Tensor:
         """Return what the vectors say of pairs (n, 2), whose rows (2, n) in layers (n,) are known: (n, NUM_COLUMNS).
 
-        Entries of the low-rank matrix, from 4 vectors and from all, times the size of the layer; two cosines, with
-        and without the eigenvalues; and the entry times the root of the degrees' product.
+        Folds (n,) of the pairs may be known, too.
         """
-        fold = fold_of(pairs, self.num_nodes)
-        a, b = self.vectors[fold, row[0]], self.vectors[fold, row[1]]
-        value = self.values[fold, layer]
-        used = (value != 0).float()
-        a, b, size = a * used, b * used, value.abs()
-        entry, scale = a * b * value, self.size[layer]
-        whole = entry.sum(1)
-        length = (a.square() * size).sum(1) * (b.square() * size).sum(1)
-        weighted = (a * b * size).sum(1) * length.clamp(min=1e-12).rsqrt()
-        rest_a, rest_b = a[:, 1:], b[:, 1:]
-        length = rest_a.square().sum(1) * rest_b.square().sum(1)
-        plain = (rest_a * rest_b * value[:, 1:].sign()).sum(1) * length.clamp(min=1e-12).rsqrt()
-        degrees = self.degree[fold, row[0]] * self.degree[fold, row[1]]
-        return torch.stack(
-            [signed_log(entry[:, :4].sum(1) * scale), signed_log(whole * scale), weighted, plain,
-             signed_log(whole * degrees.sqrt())], 1,
-        )  # fmt: skip
+        fold = fold_of(pairs, self.num_nodes) if fold is None else fold
+        return position_columns(fold, layer, row, self.vectors, self.values, self.degree, self.size)
 
 
 def fold_of(pairs: Tensor, num_nodes: int) -> Tensor:
@@ -141,8 +125,3 @@ def orthonormal(vectors: Tensor, layer: Tensor, num_layers: int) -> Tensor:
     found = value > 1e-9 * value[:, -1:].clamp(min=1e-30)
     scale = torch.where(found, value.clamp(min=1e-30).rsqrt(), 0)
     return multiply(vectors, (turn * scale.unsqueeze(1)).float(), layer)
-
-
-def signed_log(x: Tensor) -> Tensor:
-    """Return sign(x) log(1 + |x|)."""
-    return torch.sign(x) * torch.log1p(x.abs())
