@@ -14,8 +14,6 @@ from banditplex.backend.choice import on_cuda
 from banditplex.backend.lists import Neighbours
 
 THREADS, ROWS, WIDEST = 32, 64, 256
-PATHS_AT_ONCE = 2
-"""Neighbours of a node whose lists are searched at once: a search waits for memory most of the time."""
 
 
 def narrow(table: Tensor, *_: Any) -> bool:
@@ -123,7 +121,7 @@ def _enumerate_paths(lists: Neighbours, ends: Tensor, nodes: Tensor) -> Tensor:
     result = torch.empty(ends.shape[1], 2, device=ends.device)
     asked = *ends.contiguous().unbind(0), *nodes.contiguous().unbind(0)
     arrays = lists.indptr, lists.neighbour, lists.arc_row, lists.arc_degree
-    _launch("paths", len(result), *asked, *arrays, result, CAP=walks.CAP, AT_ONCE=PATHS_AT_ONCE)
+    _launch("paths", len(result), *asked, *arrays, result, CAP=walks.CAP)
     return result
 
 

@@ -392,21 +392,14 @@ def adapt(
 
 
 @triton.jit
-def _of(values, which):
-    """Return values[which] of what the threads hold."""
-    return tl.gather(values, which, 0)
-
-
-@triton.jit
 def paths(
-    near, far, near_node, far_node, indptr, neighbour, arc_row, arc_degree, result,
-    CAP: tl.constexpr, AT_ONCE: tl.constexpr,
+    near, far, near_node, far_node, indptr, neighbour, arc_row, arc_degree, result, CAP: tl.constexpr
 ):  # fmt: skip
     """Write number and weight of the paths of length 3 from near[i] to far[i] to result[i], as `Paths` does.
 
     First each thread takes one neighbour w of the near node: which of the lists of w and the far node is shorter, and
-    where in it the near node is. Then `AT_ONCE` neighbours w at a time have a thread for each entry x of the shorter
-    list, which is searched in the longer. Of a list with more than CAP entries, CAP stand for all.
+    where in it the near node is. Then the neighbours w come one after the other, and each thread takes one entry x of
+    the shorter list, which is searched in the longer. Of a list with more than CAP entries, CAP stand for all.
     """
     i = tl.program_id(0).to(tl.int64)
     row, end = tl.load(near + i), tl.load(far + i)
@@ -436,21 +429,19 @@ def paths(
     stands = (degree / tl.maximum(taken, 1)) * (rest / tl.maximum(tl.minimum(rest, CAP), 1))
     stands = tl.where(here, stands, 0.0).to(tl.float32)
     share = stands * tl.rsqrt(tl.load(arc_degree + arc, mask=here, other=1.0))
-    slot = tl.arange(0, AT_ONCE * CAP)
-    place = slot % CAP
-    count, weight = tl.zeros([AT_ONCE * CAP], tl.float32), tl.zeros([AT_ONCE * CAP], tl.float32)
-    for at in range(0, tl.max(taken, 0), AT_ONCE):
-        which = at + slot // CAP
-        left = _of(rest, which)
-        entry = _of(short, which) + tl.where(left > CAP, place * left // CAP, place)
-        entry += (entry >= _of(hole, which)).to(tl.int64)
-        asked = (place < left) & (_of(stands, which) > 0)
+    count, weight = tl.zeros([CAP], tl.float32), tl.zeros([CAP], tl.float32)
+    for step in range(tl.max(taken, 0)):
+        which = step + tl.zeros([CAP], tl.int32)
+        left = tl.gather(rest, which, 0)
+        entry = tl.gather(short, which, 0) + tl.where(left > CAP, thread * left // CAP, thread)
+        entry += (entry >= tl.gather(hole, which, 0)).to(tl.int64)
+        asked = thread < left
         wanted = tl.load(neighbour + entry, mask=asked, other=-1)
-        low, extent = _of(long, which), _of(long_size, which)
+        low, extent = tl.gather(long, which, 0), tl.gather(long_size, which, 0)
         found = _search(neighbour, low, tl.where(asked, extent, 0), wanted, most)
         found = asked & _is_at(neighbour, found, low + extent, wanted)
-        count += tl.where(found, _of(stands, which), 0.0)
+        count += tl.where(found, tl.gather(stands, which, 0), 0.0)
         by_degree = tl.rsqrt(tl.load(arc_degree + entry, mask=found, other=1.0))
-        weight += tl.where(found, _of(share, which) * by_degree, 0.0)
+        weight += tl.where(found, tl.gather(share, which, 0) * by_degree, 0.0)
     tl.store(result + 2 * i, tl.sum(count, 0))
     tl.store(result + 2 * i + 1, tl.sum(weight, 0))
