@@ -34,6 +34,7 @@ def fit_with_priors(
     so, and 478 if all parameters have the same unit.
     """
     from scipy.optimize import minimize  # takes long to import; predictions do without
+    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
     unit = (precision + count) ** -0.5
 
@@ -43,5 +44,6 @@ def fit_with_priors(
         return value + float(0.5 * precision @ off**2), unit * (gradient + precision * off)
 
     bounds, begin = np.stack(limits, 1) / unit[:, None], centre if start is None else start
-    found: Floats = unit * minimize(in_units, begin / unit, jac=True, method="L-BFGS-B", bounds=bounds).x
+    with threadpool_limits(1, "blas"):  # products are short: threads would wait for each other
+        found: Floats = unit * minimize(in_units, begin / unit, jac=True, method="L-BFGS-B", bounds=bounds).x
     return found
