@@ -5,7 +5,7 @@
 One target's pairs are its edges and as many negatives. The multiplex is `planted` with 1,000 layers of 100,000 edges
 among 10,000 of 1 M nodes, 100 M edges in all; all layers are targets, k = 1, two hops with fan-outs 10 and 5. An epoch
 includes planning and negatives. The bandwidth is that of copying 1 GiB in the same run. Bars on an H200: 20 M pairs per
-second at width 16, 10 M at width 64, an epoch in 20 s, under 40 GiB; time per step from 16 to 4,096 layers x 1.15.
+second at width 16, 15 M at width 64, 12 M by the default; time per step from 16 to 4,096 layers x 1.15.
 """
 
 import time
