@@ -34,7 +34,7 @@ def stack(
     if regression is None and vectors is None:
         return None, parts[0]
     targets = torch.from_numpy(every[0].targets).to(every[0].device)
-    found = _factors_and_biases(parts)
+    found = weigh(parts)
     factors = found[: len(parts)]
     if not factors[-1]:
         vectors = None  # they count nothing, and are many numbers
@@ -49,17 +49,13 @@ def stack(
     return beside, out_of_fold(parts, found)
 
 
-def weigh(parts: Sequence[HeldOut]) -> Floats:
-    """Return the factors (P,), 0 or above, with which P parts predict validation edges best together.
+def weigh(parts: Sequence[HeldOut], start: Floats | None = None) -> Floats:
+    """Return factors (P,), 0 or above, with which P parts predict validation edges best together; then biases (T,).
 
     All parts have scored the same pairs. Unknown pairs count in their real proportion to the edges, and each target has
-    a bias. A priori the first part counts 1 and the others 0, with a standard deviation of `SPREAD`.
+    a bias. A priori the first part counts 1 and the others 0, with a standard deviation of `SPREAD`. The search begins
+    at `start`, which was found for like pairs; None: at what holds a priori.
     """
-    return _factors_and_biases(parts)[: len(parts)]
-
-
-def _factors_and_biases(parts: Sequence[HeldOut], start: Floats | None = None) -> Floats:
-    """Return factors (P,), then biases (T,); the search begins at `start`, which was found for like pairs."""
     first, share, size = parts[0], parts[0].shares(), len(parts)
     scores, weight, sign, instance = [], [], [], []
     for of, factor, way in (("links", np.ones_like(share), 1.0), ("unknown", share, -1.0)):
@@ -93,7 +89,7 @@ def out_of_fold(parts: Sequence[HeldOut], start: Floats | None = None) -> HeldOu
     scores = [np.empty(len(each)) for each in fold]
     for number in range(STACKING_FOLDS):
         others = [each.take(links != number, unknown != number) for each in parts]
-        factors = _factors_and_biases(others, start)[: len(parts)]
+        factors = weigh(others, start)[: len(parts)]
         found = add_up([each.take(links == number, unknown == number) for each in parts], factors)
         for score, of, part in zip(scores, fold, found[:2], strict=True):
             score[of == number] = part.score
