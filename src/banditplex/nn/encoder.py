@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from banditplex.backend import adapt, take
 from banditplex.errors import InputError
 from banditplex.nn.graph import Block
-from banditplex.nn.mean import Mean
+from banditplex.nn.mean import Mean, add_convolution
 
 CONVOLUTIONS = ("sage", "gcn")
 Convolution = str | Callable[[int, int], nn.Module]
@@ -65,10 +65,12 @@ class Encoder(nn.Module):
         weight = torch.cat([self.degree.weight.t(), self.degree.bias.unsqueeze(0)])
         x = self._input(block.node, features).addmm_(degree.to(weight.dtype), weight)
         arcs, options = self._arcs(block)
-        conv: Any
         for conv in self.convs:
             size = block.asked if conv is self.convs[-1] else None
-            x = conv.added(x, arcs, size) if self.takes_mean else (x + F.silu(conv(x, arcs, **options)))[:size]
+            if self.takes_mean:
+                x = add_convolution(x, arcs, conv, size)
+            else:
+                x = (x + F.silu(conv(x, arcs, **options)))[:size]
         return adapt(x, self.adapt, block.layer[: block.asked])
 
     def _input(self, node: Tensor, features: Tensor | None) -> Tensor:

@@ -63,14 +63,15 @@ class _Apply(torch.autograd.Function):
 
 
 @offer
-def add_convolution(x: Tensor, mean: Mean, rel: Tensor, bias: Tensor, root: Tensor, size: int | None = None) -> Tensor:
-    """Return x + silu(W_root x + W_rel mean(x) + b), (size, width), of the first `size` vertices; None: of all."""
-    return (x + F.silu(F.linear(mean(x), rel, bias).addmm_(x, root.t())))[:size]
+def add_convolution(x: Tensor, mean: Mean, conv: Any, size: int | None = None) -> Tensor:
+    """Return x + silu(conv(x, mean)), (size, width), of the first `size` vertices, by a `MeanConv`; None: of all."""
+    return (x + F.silu(conv(x, mean)))[:size]
 
 
 @add_convolution.faster(narrow)
-def _add_convolution(x: Tensor, mean: Mean, rel: Tensor, bias: Tensor, root: Tensor, size: int | None = None) -> Tensor:
-    return _AddConvolution.apply(x, mean, rel, bias, root, size)  # type: ignore[no-untyped-call]
+def _add_convolution(x: Tensor, mean: Mean, conv: Any, size: int | None = None) -> Tensor:
+    rel, root = conv.lin_rel, conv.lin_root
+    return _AddConvolution.apply(x, mean, rel.weight, rel.bias, root.weight, size)  # type: ignore[no-untyped-call]
 
 
 class _AddConvolution(torch.autograd.Function):

@@ -4,7 +4,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch_geometric.nn import GraphConv
 
-from banditplex.nn.mean import Mean, add_convolution
+from banditplex.nn.mean import Mean
 
 
 class MeanConv(GraphConv):  # type: ignore[misc]
@@ -17,8 +17,3 @@ class MeanConv(GraphConv):  # type: ignore[misc]
         """Return the new embedding of each vertex, (V, out_channels)."""
         root, rel = self.lin_root, self.lin_rel
         return F.linear(mean(x), rel.weight, rel.bias).addmm_(x, root.weight.t())
-
-    def added(self, x: Tensor, mean: Mean, size: int | None = None) -> Tensor:
-        """Return x + silu of the new embedding, (V, channels), of the first `size` vertices; None: of all."""
-        root, rel = self.lin_root, self.lin_rel
-        return add_convolution(x, mean, rel.weight, rel.bias, root.weight, size)
