@@ -99,18 +99,12 @@ def other_columns(
     those of `degree_columns`, whether the pair is an edge, and those of `cross_columns`.
     """
     k = layers.shape[1]
-    there, row = rows_in(lists, pairs, layers), row.repeat_interleave(k, 1)
+    there, row = lists.rows_of(pairs.repeat_interleave(k, 0), layers.reshape(-1)), row.repeat_interleave(k, 1)
     joined = lists.find(there[0], pairs[:, 1].repeat_interleave(k))[0]
     absent = torch.full_like(joined, hidden)
     columns = degree_columns(lists, there, shared_sums(lists, *there), joined & absent)
     edge = (joined & ~absent).float().unsqueeze(1)
     return torch.cat([columns, edge, cross_columns(lists, row, there)], 1), there
-
-
-def rows_in(lists: Neighbours, pairs: Tensor, layers: Tensor) -> Tensor:
-    """Return the rows (2, P * k) of the nodes of pairs (P, 2) in layers (P, k)."""
-    ends = pairs.repeat_interleave(layers.shape[1], 0)
-    return lists.rows(layers.reshape(-1).repeat(2), ends.T.reshape(-1)).view(2, -1)
 
 
 def degree_columns(lists: Neighbours, row: Tensor, sums: Tensor, hidden: Tensor) -> Tensor:

@@ -16,7 +16,7 @@ from banditplex.backend.lists import Neighbours
 THREADS, ROWS, WIDEST = 32, 64, 256
 
 
-def narrow(table: Tensor, *_: Any) -> bool:
+def narrow(table: Tensor, *_: Any, **__: Any) -> bool:
     """Say whether kernels can work on the rows of a table (n, ...)."""
     return on_cuda(table) and table.dtype == torch.float32 and table[:1].numel() <= WIDEST
 
@@ -65,8 +65,9 @@ def _own_columns(lists: Neighbours, pairs: Tensor, row: Tensor) -> Tensor:
 def _other_columns(
     lists: Neighbours, layer_rows: Tensor, pairs: Tensor, row: Tensor, layers: Tensor, *, hidden: bool
 ) -> tuple[Tensor, Tensor]:
-    there = common.rows_in(lists, pairs, layers)
-    return _columns(lists, pairs, row, there, layers.shape[1], HIDDEN=hidden, OTHER=True), there
+    k = layers.shape[1]
+    there = lists.rows_of(pairs.repeat_interleave(k, 0), layers.reshape(-1))
+    return _columns(lists, pairs, row, there, k, HIDDEN=hidden, OTHER=True), there
 
 
 def _columns(lists: Neighbours, pairs: Tensor, row: Tensor, there: Tensor, k: int, **options: bool) -> Tensor:
@@ -170,7 +171,8 @@ def _add_up_back(
     x: Tensor, source: Tensor, weight: Tensor | None, start: Tensor, count: Tensor, share: Tensor | None = None,
     into: Tensor | None = None,
 ) -> Tensor:  # fmt: skip
-    return _arcs(x, source, weight, start, count, share, torch.zeros_like(x) if into is None else into, BACK=True)
+    into = x.new_zeros(x.shape) if into is None else into
+    return _arcs(x, source, weight, start, count, share, into, BACK=True)
 
 
 def _arcs(
@@ -206,7 +208,7 @@ class _AddListed(torch.autograd.Function):
 
 @tables.add_silu.faster(narrow)
 def _add_silu(x: Tensor, y: Tensor) -> Tensor:
-    result = torch.empty_like(x)
+    result = x.new_empty(x.shape)
     _launch_rows("add_silu", x.contiguous(), y.contiguous(), result, like=x)
     return result
 

@@ -77,6 +77,10 @@ class Neighbours:
         row = torch.searchsorted(self.row_key, key)
         return torch.where(self.row_key.index_select(0, row) == key, row, self.missing)
 
+    def rows_of(self, pairs: Tensor, layer: Tensor) -> Tensor:
+        """Return the rows (2, n) of the nodes of pairs (n, 2) in layers (n,)."""
+        return self.rows(layer.repeat(2), pairs.T.reshape(-1)).view(2, -1)
+
     @cached_property
     def _keys_up_to(self) -> int:
         """One more than the largest key of a row."""

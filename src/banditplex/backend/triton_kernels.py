@@ -392,9 +392,7 @@ def adapt(
 
 
 @triton.jit
-def paths(
-    near, far, near_node, far_node, indptr, neighbour, arc_row, arc_degree, result, CAP: tl.constexpr
-):  # fmt: skip
+def paths(near, far, near_node, far_node, indptr, neighbour, arc_row, arc_degree, result, CAP: tl.constexpr):
     """Write number and weight of the paths of length 3 from near[i] to far[i] to result[i], as `Paths` does.
 
     First each thread takes one neighbour w of the near node: which of the lists of w and the far node is shorter, and

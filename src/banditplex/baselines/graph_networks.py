@@ -59,7 +59,7 @@ def common_sums(block: Block, x: Tensor, pairs: Tensor, layer: Tensor) -> Tensor
     Neighbours are those in the graph of the block, hidden or not: no common neighbour needs the pair's own edge.
     """
     lists = block.graph.both
-    which, arc, _ = find_common(lists, *lists.rows(layer.repeat(2), pairs.T.reshape(-1)).chunk(2))
+    which, arc, _ = find_common(lists, *lists.rows_of(pairs, layer))
     vertex = block.vertex(layer[which], lists.neighbour[arc], lists.arc_row[arc])
     return x.new_zeros(len(pairs), x.shape[1]).index_add(0, which, x[vertex])
 

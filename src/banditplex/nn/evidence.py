@@ -132,7 +132,7 @@ class Evidence:
         layer and of the union. With pools, the columns of the union follow for the pool of the target.
         """
         lists, union = self.graph.both, torch.full_like(target, self.graph.num_plain)
-        row = lists.rows(target.repeat(2), pairs.T.reshape(-1)).view(2, -1)
+        row = lists.rows_of(pairs, target)
         near = torch.log1p(self.paths.between(pairs, target, row))
         fold = fold_of(pairs, self.graph.num_nodes)
         pooled, positions = self._pooled(pairs, target, row, union, fold)
@@ -147,7 +147,7 @@ class Evidence:
     @torch.no_grad()
     def pool_columns(self, pairs: Tensor, target: Tensor, pool: Tensor) -> Tensor:
         """Return what pools (n,), as layers of the graph, say of pairs (n, 2) of target layers (n,)."""
-        row = self.graph.both.rows(target.repeat(2), pairs.T.reshape(-1)).view(2, -1)
+        row = self.graph.both.rows_of(pairs, target)
         pooled, positions = self._pooled(pairs, target, row, pool, fold_of(pairs, self.graph.num_nodes))
         return torch.cat([*pooled, positions], 1)
 
@@ -155,7 +155,7 @@ class Evidence:
         self, pairs: Tensor, target: Tensor, row: Tensor, pool: Tensor, fold: Tensor
     ) -> tuple[list[Tensor], Tensor]:
         """Return what pools (n,) of several layers, or the union, say of pairs: structure, and positions."""
-        merged = self.graph.both.rows(pool.repeat(2), pairs.T.reshape(-1)).view(2, -1)
+        merged = self.graph.both.rows_of(pairs, pool)
         common = backend.weighted_columns(self.graph.both, merged[0], merged[1], self.strength)
         far = torch.log1p(self.paths.between(pairs, pool, merged))
         across, others = cross_columns(self.graph.both, row, merged), self._in_others(pairs, target, row, merged)

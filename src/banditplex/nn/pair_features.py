@@ -86,7 +86,7 @@ def own_features(
     log(1 + larger degree), Jaccard, product of the two logs; if directed also whether the reverse arc exists, log(1 +
     paths u -> w -> v), log(1 + out-degree of u), log(1 + in-degree of v); if weights count also those of `_weighted`.
     """
-    row = graph.both.rows(target.repeat(2), pairs.T.reshape(-1)).view(2, -1)
+    row = graph.both.rows_of(pairs, target)
     more = [_weighted(graph.both, row)] if visibility.weighted else []
     if not (listed or graph.directed):
         columns = torch.cat([backend.own_columns(graph.both, pairs, row), *more], 1)
@@ -120,7 +120,7 @@ def other_features(
         values, there = backend.other_columns(graph.both, *asked, hidden=visibility.hides_everywhere)
         return PairFeatures.without_lists(values, pairs, layer, there)
     ends, row = pairs.repeat_interleave(k, 0), row.repeat_interleave(k, 1)
-    there = graph.both.rows(layer.repeat(2), ends.T.reshape(-1)).view(2, -1)
+    there = graph.both.rows_of(ends, layer)
     sums, common = _look(graph.both, there, listed=listed)
     hidden = torch.full_like(layer, visibility.hides_everywhere, dtype=torch.bool)
     columns, edge = _columns(graph, ends, layer, there, sums, hidden, hidden)

@@ -187,7 +187,7 @@ class Comparison:
         table = torch.from_numpy(layers).to(data.device).expand(len(self.pairs), -1)
         own, other = compute_pair_features(graph, self.pairs, target, table, data.visibility, listed=False)
         paths = Paths.of(graph.only(target[:1]))
-        row = paths.lists.rows(target.repeat(2), self.pairs.T.reshape(-1)).view(2, -1)
+        row = paths.lists.rows_of(self.pairs, target)
         longer = torch.log1p(paths.between(self.pairs, target, row))
         others = other.values.view(len(self.pairs), m, other.values.shape[1]).transpose(0, 1)
         alone = torch.cat([own.values, longer], 1).double().unsqueeze(0)
