@@ -18,7 +18,6 @@ from banditplex.evaluation import fixed_split
 from banditplex.leaderboard import find_methods
 from banditplex.markdown import markdown_table, number
 from banditplex.storage.rows import Row
-from experiments import gatne  # noqa: F401, the baseline gatne-t
 from experiments.fixed import METRICS, by_layer
 from experiments.runner import Experiment, Page, names_of, seeds_of
 

@@ -20,7 +20,7 @@ from banditplex.datasets import load_dataset
 from banditplex.evaluation import Split, accuracy, roc_auc, split
 from banditplex.markdown import number
 from banditplex.multiplex import Multiplex, Name
-from banditplex.policy_scores import validated_layers, with_one
+from banditplex.policy_scores import PREDICTED, VALIDATED, ways_to_score
 from banditplex.predictor import LinkPredictor
 from banditplex.report.about import PAGE, describe, quality
 from banditplex.report.collect import collect_model, collect_probabilities
@@ -124,12 +124,12 @@ class Watch:
     def judge(self, model: LinkPredictor, epoch: int) -> list[dict[str, Any]]:
         """Return a row per target: how well its test pairs are told apart, and what the policy believes."""
         likely: Any = model.layer_probabilities_
-        one = with_one(model, validated_layers(model)) if self._policy == "uniform" else None  # it prefers no layer
-        names = model.multiplex_.node_names
+        way = VALIDATED if self._policy == "uniform" else PREDICTED  # its most probable layers would be random
+        score = ways_to_score(model, (way,))[way]
         rows = []
         for target, layer in self._relevant.items():
             pairs, label = self._part.test(target)
-            scores = one(pairs, target) if one is not None else model.score_pairs(names[pairs], target)
+            scores = score(pairs, target)
             rows.append({
                 "policy": self._policy, "seed": self._seed, "epoch": epoch, "seconds": self._spent, "target": target,
                 "probability": float(likely.loc[target, layer]), "accuracy": accuracy(label, scores),

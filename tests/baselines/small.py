@@ -6,6 +6,7 @@ from banditplex.baselines.neural import NeuralBaseline
 WALKS = {"dimension": 8, "num_walks": 2, "walk_length": 10, "window": 3}
 LAYERS = {"dimension": 8, "epochs": 1, "num_walks": 2, "walk_length": 5}
 SMALL: dict[str, dict] = {  # name -> options that make it fast
+    "gatne-t": LAYERS | {"edge_dimension": 2, "attention_dimension": 3, "neighbour_samples": 3},
     "mne": LAYERS | {"layer_dimension": 2},
 }
 for names, options in (

@@ -7,9 +7,9 @@ import sys
 import pandas as pd
 import pytest
 
+from banditplex.policy_scores import MEAN, PREDICTED, VALIDATED, WAYS
 from experiments import hidden_pairs, quality
 from experiments.policies import METHODS, remarks
-from experiments.policy_scores import MEAN, PREDICTED, VALIDATED, WAYS
 from experiments.runner import read_options, run
 from tests.refusals import refuses
 

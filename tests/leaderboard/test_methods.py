@@ -18,7 +18,7 @@ ONE_GRAPH = [
     "seal", "svd", "gnn-bs", "thanos",
 ]  # fmt: skip
 NAMES = [
-    *OURS_NAMES, *ONE_GRAPH, *(f"{name}-union" for name in ONE_GRAPH), "mne", "deeplex", "mean", "attention",
+    *OURS_NAMES, *ONE_GRAPH, *(f"{name}-union" for name in ONE_GRAPH), "mne", "deeplex", "gatne-t", "mean", "attention",
     "ncn-all", "gcn-distmult", "overlap", "overlap+union", "pooled-trees", "regression", "pooled-regression",
     "simple-torch", "complex-torch", "distmult-torch", "rotate-torch",
 ]  # fmt: skip

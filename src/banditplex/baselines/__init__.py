@@ -12,6 +12,7 @@ All are link scorers: `fit(mx, targets)` and `score_pairs(pairs, layer)`. `BASEL
 from banditplex.baselines.aggregation import Aggregation
 from banditplex.baselines.base import BASELINES, Baseline
 from banditplex.baselines.classifiers import PooledRegression, Regression, Trees
+from banditplex.baselines.gatne import GATNE
 from banditplex.baselines.graph_networks import GCNDistMult, NCNAll
 from banditplex.baselines.heuristics import Heuristic
 from banditplex.baselines.katz import Katz

@@ -66,6 +66,7 @@ GRIDS: dict[str, Grid] = {
     "katz": {"beta": (0.0005, 0.005, 0.05)},
     "node2vec": {"dimension": (128, 32), "q": (0.5, 1.0, 2.0)},
     "mne": {"dimension": (200, 64), "layer_dimension": (10, 32)},
+    "gatne-t": {"dimension": (200, 64), "window": (5, 10)},
     **dict.fromkeys(("simple-torch", "complex-torch", "distmult-torch"), _SOFTMAX),
     "rotate-torch": _FACTORS,
     **dict.fromkeys(("gnn-bs", "thanos"), _NETWORK),

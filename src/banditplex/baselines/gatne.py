@@ -1,4 +1,4 @@
-"""GATNE-T, for `published`: one vector per node for all layers, and an attention over its neighbours in each layer."""
+"""GATNE-T: one vector per node for all layers, and an attention over what its neighbours are in each layer."""
 
 from functools import partial
 
