@@ -7,7 +7,6 @@ learn, `validation` decides when to stop.
 
 import copy
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -138,12 +137,10 @@ class Trainer:
         batch = (step := Batch.of(row, pairs, instances, table)).part(self.data.mine)
         logits = self._score(batch, known, later)
         loss = F.binary_cross_entropy_with_logits(logits.total, batch.label, reduction="none")
-        compare = partial(layer_losses, self.relevance, batch, logits, self.data.group)
-        policy = None if self.policy is None or not self.policy.k else self.policy
-        losses = compare() if policy is not None and later.is_at_once else None  # a GPU goes on while policies learn
         later.start(self.learning.learn, batch, logits, loss)  # policies and next pairs do not see it
-        if policy is not None and draw is not None:
-            self._update_policy(policy, draw, step, losses or compare(), record)
+        if self.policy is not None and draw is not None and self.policy.k:
+            losses = layer_losses(self.relevance, batch, logits, self.data.group)
+            self._update_policy(self.policy, draw, step, losses, record)
         record.add(torch.from_numpy(batch.instances).to(self.data.device)[batch.row], loss, logits.total, batch.label)
 
     def _draw_layers(self, instances: Ints) -> tuple[Draw | None, Ints]:

@@ -65,11 +65,6 @@ class Later:
         self._pool = pool
         self._pending: Future[None] | None = None
 
-    @property
-    def is_at_once(self) -> bool:
-        """Whether there is no second thread."""
-        return self._pool is None
-
     def start(self, work: Callable[..., None], *arguments: Any) -> None:
         """Begin to do work; what was begun before must be done."""
         if self._pool is None:
