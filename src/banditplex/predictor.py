@@ -471,9 +471,7 @@ class LinkPredictor(Config, Estimator):
         return hasattr(self, "_fitted")
 
 
-_ALSO = {
-    "verbose": Setting(False, "Whether `fit` shows a progress bar or, without a terminal, ten lines."),
-}
+_ALSO = {"verbose": Setting(False, "Whether `fit` shows a progress bar or, without a terminal, ten lines.")}
 if LinkPredictor.__doc__:  # python -OO has none
     LinkPredictor.__doc__ = LinkPredictor.__doc__.replace(
         "{parameters}", numpydoc(SETTINGS | _ALSO).replace("\n", "\n    ")

@@ -36,11 +36,7 @@ def compare(
     data: Annotated[list[str] | None, DATA] = None,
     methods: Annotated[
         str | None,
-        typer.Option(
-            metavar="A,B,..",
-            help="Methods; quick, main and ours stand for several.",
-            show_default="all",
-        ),
+        typer.Option(metavar="A,B,..", help="Methods; quick, main and ours stand for several.", show_default="all"),
     ] = None,
     hide: Annotated[
         str, typer.Option(metavar="layer|pair", help="Hide held-out pairs in their own layer or in every layer.")
@@ -78,8 +74,7 @@ def compare(
         int | None, typer.Option(help="Number of parallel fits.", show_default="one per processor; on a GPU, 1")
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", metavar="DIR", help="Write tables (CSV, Markdown, HTML) to DIR."),
+        Path | None, typer.Option("-o", "--out", metavar="DIR", help="Write tables (CSV, Markdown, HTML) to DIR.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the comparison in DIR.")] = False,
     list_methods: Annotated[bool, typer.Option("--list-methods", help="List the methods and exit.")] = False,

@@ -15,8 +15,7 @@ def convert(
     reading: Reading,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Path to write; the ending decides on the format.")],
     to_format: Annotated[
-        str | None,
-        typer.Option("--to", help="Format of OUT, if the ending does not show it."),
+        str | None, typer.Option("--to", help="Format of OUT, if the ending does not show it.")
     ] = None,
     lossy: Annotated[bool, typer.Option("--lossy", help="Drop what the format of OUT cannot store.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")] = False,

@@ -33,8 +33,7 @@ def _option(kind: Any, help: str, *flags: str, **more: Any) -> Any:
 
 
 DATA = typer.Argument(
-    metavar="DATA",
-    help="Name of a data set, path of a file or folder, or several tables: each is a layer.",
+    metavar="DATA", help="Name of a data set, path of a file or folder, or several tables: each is a layer."
 )
 Data = Annotated[list[str], DATA]
 _TEXT, _TEXTS, _SWITCH, _NUMBER = str | None, list[str] | None, bool | None, int | None

@@ -69,8 +69,7 @@ def show(
 
 @app.command(cls=PlainCommand)
 def fetch(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Data sets to download.")],
-    as_json: Json = False,
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Data sets to download.")], as_json: Json = False
 ) -> None:
     """Download data sets, verify their checksums, and print their folders."""
     from banditplex import datasets

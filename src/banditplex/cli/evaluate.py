@@ -43,11 +43,7 @@ def evaluate(
     ],
     settings: dict[str, Any],
     policy: Annotated[
-        str,
-        typer.Option(
-            metavar="A,B,..",
-            help=f"Policies to compare: {', '.join(SETTINGS['policy'].choices)}.",
-        ),
+        str, typer.Option(metavar="A,B,..", help=f"Policies to compare: {', '.join(SETTINGS['policy'].choices)}.")
     ] = "uniform,default",
     policy_option: options.PolicyOption = None,
     trials: Annotated[

@@ -48,11 +48,7 @@ SHORT = 16
 
 Target = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="LAYER",
-        help="Predict links in this layer; may be repeated.",
-        show_default="all",
-    ),
+    typer.Option(metavar="LAYER", help="Predict links in this layer; may be repeated.", show_default="all"),
 ]
 PolicyOption = Annotated[
     list[str] | None,

@@ -53,8 +53,7 @@ def predict(
     layer: Annotated[
         str | None,
         typer.Option(
-            help="The layer to predict links in.",
-            show_default="the only target; all of them with --node or --pairs",
+            help="The layer to predict links in.", show_default="the only target; all of them with --node or --pairs"
         ),
     ] = None,
     pairs: Annotated[

@@ -83,13 +83,7 @@ class Split:
 
 
 def split(
-    mx: Multiplex,
-    *,
-    hide: str,
-    share: float = 0.2,
-    seed: int = 0,
-    negatives: str = "uniform",
-    each: int | None = None,
+    mx: Multiplex, *, hide: str, share: float = 0.2, seed: int = 0, negatives: str = "uniform", each: int | None = None
 ) -> Split:
     """Hold out a share of every layer's edges, and draw as many negatives, or all that a dense layer has.
 
@@ -413,13 +407,7 @@ def _select(data: Split, keep: Bools) -> Split:
 
 
 def check_options(
-    mx: Multiplex,
-    hide: str,
-    *,
-    negatives: str,
-    each: int | None,
-    share: float = 0.5,
-    folds: int = 2,
+    mx: Multiplex, hide: str, *, negatives: str, each: int | None, share: float = 0.5, folds: int = 2
 ) -> Visibility:
     """Refuse options that are invalid for any multiplex; return what the split hides."""
     check_choice("negatives", negatives, NEGATIVES)
