@@ -30,8 +30,7 @@ from banditplex.report.page import write_page
 from banditplex.training.threads import fitting_threads
 
 SEEDS, EPOCHS = 3, 10
-JUDGED = 4
-"""Models are judged after every so many epochs, and after the last."""
+JUDGED = 4  # models are judged after every so many epochs, and after the last
 POLICIES = {
     "none": ("none", "no other layer"),
     "uniform": ("uniform", "one other layer, at random"),

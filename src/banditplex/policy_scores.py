@@ -18,8 +18,7 @@ from banditplex.predictor import LinkPredictor
 from banditplex.training.loop import Trainer
 from banditplex.training.validation import Validation
 
-Score = Callable[[Ints, Name], Floats]
-"""Pairs (n, 2) of node indices and a target layer -> logits (n,)."""
+Score = Callable[[Ints, Name], Floats]  # pairs (n, 2) of node indices and a target layer -> logits (n,)
 PREDICTED, ONE, MEAN, VALIDATED = "most probable layers", "one layer", "mean of draws", "validated layer"
 WAYS = (PREDICTED, ONE, MEAN, VALIDATED)
 DRAWS = 32

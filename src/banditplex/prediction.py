@@ -34,8 +34,7 @@ EDGE_FOLDS = 8
 """Known edges are scored in this many groups; the encoder does not see the edges of the group that is scored."""
 CEILING, SHARP = 0.99, 24.0
 """The largest probability at a prior that holds among all unknown pairs, and how late probabilities bend to it."""
-MISSING = 0.1
-"""Share of all links that are taken to be unknown where no prior is given: every tenth."""
+MISSING = 0.1  # share of all links that are taken to be unknown where no prior is given: every tenth
 
 
 @dataclass(frozen=True, eq=False)

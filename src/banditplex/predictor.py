@@ -42,8 +42,7 @@ from banditplex.training.members import Members, while_training
 from banditplex.training.threads import fitting_threads
 
 LOGGED = ("epoch", "train_loss", "validation_loss")
-QUICK_GAINS = 20_000
-"""Edges up to which a notebook shows gains that have not been asked for yet: they take seconds."""
+QUICK_GAINS = 20_000  # edges up to which a notebook shows gains that have not been asked for yet: they take seconds
 
 
 @dataclass(kw_only=True, repr=False, eq=False)

@@ -13,10 +13,8 @@ from typing import Any
 
 from banditplex.errors import FormatError, InputError
 
-DEPTH = 32
-"""How deep values may be nested where a schema allows anything."""
-SHOWN = 40
-"""Values are cut off after this many characters in errors."""
+DEPTH = 32  # how deep values may be nested where a schema allows anything
+SHOWN = 40  # values are cut off after this many characters in errors
 Schema = Any
 
 

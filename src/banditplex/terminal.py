@@ -9,12 +9,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-LOG = logging.getLogger("banditplex")
-"""The logger of the library: what training and ranking do, at level INFO."""
-STILL = 3
-"""Seconds without a step after which a bar says what is done instead, unless steps take as long."""
-THEN = "finishing the model"
-"""What is done after the last epoch."""
+LOG = logging.getLogger("banditplex")  # the logger of the library: what training and ranking do, at level INFO
+STILL = 3  # seconds without a step after which a bar says what is done instead, unless steps take as long
+THEN = "finishing the model"  # what is done after the last epoch
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 

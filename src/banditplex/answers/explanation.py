@@ -13,8 +13,7 @@ from banditplex.prediction import FittedModel
 from banditplex.rng import stream
 
 TERMS = ("base", "own", "edge", "reverse", "drawn")
-TYPICAL = 1_000
-"""Pairs whose mean terms are those of a typical pair."""
+TYPICAL = 1_000  # pairs whose mean terms are those of a typical pair
 
 
 def explain(fitted: FittedModel, pairs: Ints, layer: Name) -> pd.DataFrame:

@@ -4,8 +4,7 @@ from html import escape
 
 import pandas as pd
 
-MOST = 10
-"""Rows of the table, at most."""
+MOST = 10  # rows of the table, at most
 
 
 def as_html(title: str, gains: pd.DataFrame | None) -> str:

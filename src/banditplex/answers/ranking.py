@@ -19,16 +19,11 @@ from banditplex.pairs.space import PairSpace
 from banditplex.prediction import FittedModel
 from banditplex.terminal import duration
 
-Progress = Callable[[int, int], Any]
-"""Is told how many pairs have been ranked, and of how many."""
-Note = Callable[[str], Any]
-"""Is told what is going to be ranked, and how long it takes, if there are many pairs."""
-EXACT = 1 << 22
-"""Up to so many pairs, all are ranked unless candidates are asked for."""
-RANKED_AT_ONCE = 1 << 17
-"""Pairs that are scored at once."""
-SAMPLE = 1 << 15
-"""Pairs that are scored to estimate how long all take."""
+Progress = Callable[[int, int], Any]  # is told how many pairs have been ranked, and of how many
+Note = Callable[[str], Any]  # is told what is going to be ranked, and how long it takes, if there are many pairs
+EXACT = 1 << 22  # up to so many pairs, all are ranked unless candidates are asked for
+RANKED_AT_ONCE = 1 << 17  # pairs that are scored at once
+SAMPLE = 1 << 15  # pairs that are scored to estimate how long all take
 
 
 def recommend(

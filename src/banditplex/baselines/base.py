@@ -26,8 +26,7 @@ BASELINES: "Registry[Callable[..., LinkScorer]]" = Registry("baseline")
 
 
 T = TypeVar("T")
-TABLE_FOLDS = 5
-"""Training pairs of a target are distributed over so many folds."""
+TABLE_FOLDS = 5  # training pairs of a target are distributed over so many folds
 
 
 @dataclass_transform(eq_default=False, kw_only_default=True)

@@ -17,10 +17,8 @@ from banditplex.training.logistic import fit
 
 STRENGTHS = (0.001, 0.01, 0.1, 1.0, 10.0)
 PENALTY_FOLDS = 3
-AT_MOST, AT_MOST_POOLED = 20_000, 100_000
-"""Edges of a target, and of all targets together, to learn from, at most."""
-MIN_PAIRS = 100
-"""With fewer pairs, a fixed number of trees is fitted, without early stopping."""
+AT_MOST, AT_MOST_POOLED = 20_000, 100_000  # edges of a target, and of all targets together, to learn from, at most
+MIN_PAIRS = 100  # with fewer pairs, a fixed number of trees is fitted, without early stopping
 
 
 class Linear(NamedTuple):

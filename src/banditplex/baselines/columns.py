@@ -24,10 +24,8 @@ from banditplex.nn.pair_features import compute_pair_features, num_features
 from banditplex.nn.view import View
 from banditplex.pairs.visibility import Visibility
 
-MAX_OTHERS = 40
-"""With more layers than this, columns of each other layer are left out."""
-COLUMNS_AT_ONCE = 1 << 16
-"""Pairs described at once."""
+MAX_OTHERS = 40  # with more layers than this, columns of each other layer are left out
+COLUMNS_AT_ONCE = 1 << 16  # pairs described at once
 LARGEST_TABLE = 1 << 20
 """Pairs of nodes of a layer whose paths are counted in a table; those of larger layers are sampled."""
 

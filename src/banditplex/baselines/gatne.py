@@ -15,8 +15,7 @@ from banditplex.baselines.skipgram import Table, WalkGraph, Walks, as_numpy, ran
 from banditplex.rng import stream
 from banditplex.training.data import choose_device
 
-ROOM = 1 << 21
-"""Sampled neighbours of all nodes of a mini-batch in all layers, at most."""
+ROOM = 1 << 21  # sampled neighbours of all nodes of a mini-batch in all layers, at most
 
 
 def edge_part(near: Tensor, hidden: Tensor, query: Tensor, transform: Tensor) -> Tensor:

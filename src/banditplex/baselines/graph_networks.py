@@ -10,8 +10,7 @@ from banditplex.baselines.convolution import DistMult, Encoder, perceptron
 from banditplex.baselines.neural import NetworkData, NeuralBaseline, PairNetwork, visible_link
 from banditplex.nn import Block, HiddenEdges, PackedGraph
 
-AT_ONCE = 1 << 18
-"""Pairs times layers in a step of NCN over all layers, if several targets share it."""
+AT_ONCE = 1 << 18  # pairs times layers in a step of NCN over all layers, if several targets share it
 
 
 class UnionNetwork(PairNetwork):

@@ -12,8 +12,7 @@ FEATURES = {
     "common-neighbours": "common", "jaccard": "jaccard", "adamic-adar": "adamic", "resource-allocation": "allocation",
 }  # fmt: skip
 """Heuristics that score with a column as it is."""
-OF_LAYERS = ("overlap", "overlap+union")
-"""Heuristics that compare layers: they take no graph."""
+OF_LAYERS = ("overlap", "overlap+union")  # heuristics that compare layers: they take no graph
 KINDS = (*FEATURES, "preferential-attachment", *OF_LAYERS)
 
 

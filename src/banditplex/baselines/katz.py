@@ -11,14 +11,10 @@ from banditplex.baselines.base import Baseline, add_one_graph, choice, parameter
 from banditplex.baselines.columns import Linked
 from banditplex.errors import InputError
 
-EXACT = 1_000
-"""Up to so many active nodes, all eigenvalues are computed."""
-RANK = 64
-"""Largest eigenvalues that are computed of larger graphs."""
-LARGEST = 0.9
-"""beta times the largest eigenvalue is at most this, so that the sum converges fast."""
-PROPAGATED_AT_ONCE = 1 << 12
-"""Pairs whose walks are counted at once."""
+EXACT = 1_000  # up to so many active nodes, all eigenvalues are computed
+RANK = 64  # largest eigenvalues that are computed of larger graphs
+LARGEST = 0.9  # beta times the largest eigenvalue is at most this, so that the sum converges fast
+PROPAGATED_AT_ONCE = 1 << 12  # pairs whose walks are counted at once
 
 
 @parameters

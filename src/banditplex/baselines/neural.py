@@ -25,10 +25,8 @@ from banditplex.training.data import TrainingData, prepare
 from banditplex.training.generators import seeded
 from banditplex.training.threads import fitting_threads
 
-SCORING_GROUPS = 8
-"""Known edges are scored in this many groups, each without the edges of the group."""
-VALIDATION = 0.1
-"""Share of each target's edges that early stopping looks at."""
+SCORING_GROUPS = 8  # known edges are scored in this many groups, each without the edges of the group
+VALIDATION = 0.1  # share of each target's edges that early stopping looks at
 
 
 class PairNetwork(nn.Module, ABC):

@@ -15,10 +15,8 @@ from banditplex.baselines.neural import NetworkData, NeuralBaseline, OneGraphBas
 from banditplex.nn import HiddenEdges, PackedGraph
 from banditplex.rng import stream
 
-FAR = 1 << 20
-"""A distance above all others: not reached."""
-TABLE = 1 << 23
-"""Up to so many pairs times nodes, vertices are found by a table instead of a search."""
+FAR = 1 << 20  # a distance above all others: not reached
+TABLE = 1 << 23  # up to so many pairs times nodes, vertices are found by a table instead of a search
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,15 +132,11 @@ def _at_most(key: Tensor, pairs: Tensor, num_nodes: int, most: int) -> Tensor:
     return torch.sort(key[order[rank < most]]).values
 
 
-SAMPLE = 500
-"""Edges, and as many negatives, whose subgraphs say how many vertices sorting keeps."""
-MAX_LABEL = 100
-"""DRNL labels from here on are one."""
-LEAST = 10
-"""The fewest vertices that sorting keeps: shorter lists are too short for the convolutions that follow."""
+SAMPLE = 500  # edges, and as many negatives, whose subgraphs say how many vertices sorting keeps
+MAX_LABEL = 100  # DRNL labels from here on are one
+LEAST = 10  # the fewest vertices that sorting keeps: shorter lists are too short for the convolutions that follow
 KERNEL, CHANNELS, DENSE = 5, (16, 32), 128
-SHARE = 0.6
-"""Share of the subgraphs that have at most as many vertices as sorting keeps."""
+SHARE = 0.6  # share of the subgraphs that have at most as many vertices as sorting keeps
 
 
 class SubgraphEncoder(nn.Module):

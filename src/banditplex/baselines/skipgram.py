@@ -108,14 +108,10 @@ def walk(
     return walks.T
 
 
-SHARED = 4
-"""A group of walks has this many times as many shared negatives as there are negatives per pair."""
-GROUP = 40
-"""Nodes of a group of walks; longer walks are groups of their own."""
-MAX_TOKENS = 1 << 13
-"""Nodes of all walks in a mini-batch, at most."""
-WALKED_AT_ONCE = 1 << 20
-"""Nodes of all walks in memory, about."""
+SHARED = 4  # a group of walks has this many times as many shared negatives as there are negatives per pair
+GROUP = 40  # nodes of a group of walks; longer walks are groups of their own
+MAX_TOKENS = 1 << 13  # nodes of all walks in a mini-batch, at most
+WALKED_AT_ONCE = 1 << 20  # nodes of all walks in memory, about
 
 
 class Table:

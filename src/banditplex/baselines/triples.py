@@ -24,8 +24,7 @@ from banditplex.rng import stream
 from banditplex.training.data import choose_device
 from banditplex.training.negatives import DeviceNegatives
 
-PAIRS_AT_ONCE = 1 << 16
-"""Pairs that are scored at a time."""
+PAIRS_AT_ONCE = 1 << 16  # pairs that are scored at a time
 
 
 @parameters

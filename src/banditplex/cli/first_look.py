@@ -11,10 +11,8 @@ if TYPE_CHECKING:
     from banditplex.multiplex import Name
     from banditplex.predictor import LinkPredictor
 
-AFTER = 10.0
-"""Seconds after which there is something to look at."""
-NAMED, LINKS = 3, 3
-"""Targets and links that are named."""
+AFTER = 10.0  # seconds after which there is something to look at
+NAMED, LINKS = 3, 3  # targets and links that are named
 RANKED, MOST_EDGES = 4_000, 500_000
 """Unknown pairs that are ranked; in a larger multiplex no links are named, as to draw the pairs would take long.
 

@@ -43,8 +43,7 @@ def add_options(options: Mapping[str, Any], *, into: str) -> Callable[[Command],
 
 
 SHORT_FLAGS = {"k": "-k"}
-SHORT = 16
-"""Characters of choices that fit beside the name of an option; longer ones follow its text."""
+SHORT = 16  # characters of choices that fit beside the name of an option; longer ones follow its text
 
 Target = Annotated[
     list[str] | None,

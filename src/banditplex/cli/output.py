@@ -16,8 +16,7 @@ from banditplex.terminal import escape
 if TYPE_CHECKING:
     import pandas as pd
 
-LONG, NARROW = 20, 12
-"""Characters that make a text which may be wrapped, and that are left to it."""
+LONG, NARROW = 20, 12  # characters that make a text which may be wrapped, and that are left to it
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 
@@ -118,8 +117,7 @@ def _show(value: Any, digits: int | None = None) -> str:
 
 SEPARATOR = {".csv": ",", ".tsv": "\t"}
 ENDINGS = (*SEPARATOR, ".parquet")
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""How texts begin that a spreadsheet takes for formulas, or hides."""
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # how texts begin that a spreadsheet takes for formulas, or hides
 
 
 def without_formulas(table: "pd.DataFrame") -> "pd.DataFrame":

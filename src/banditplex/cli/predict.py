@@ -33,10 +33,8 @@ if TYPE_CHECKING:
     from banditplex.multiplex import Multiplex
     from banditplex.predictor import LinkPredictor
 
-DIGITS, SHOWN = 4, 5
-"""Significant digits of the numbers in a table; layers that a message names."""
-TOP = 20
-"""Links that are shown if nothing else is asked for."""
+DIGITS, SHOWN = 4, 5  # significant digits of the numbers in a table; layers that a message names
+TOP = 20  # links that are shown if nothing else is asked for
 READ_ALIKE = ("bipartite", "fold_case", "missing", "decimal", "date_format")
 """Options of the run's tables that hold for a table of later edges, too; wide tables and matrices have no layer."""
 TERMS = {

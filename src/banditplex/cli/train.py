@@ -32,16 +32,11 @@ EVERY = (
     "Predictions also look at which layers have the pair, and at the union of all layers, whether listed here or not."
 )
 """What the last column does not say."""
-SHOWN = 20
-"""Targets that the table shows."""
-LISTED = 100
-"""Most probable layers of each target that --json lists."""
-SILENT = 10.0
-"""Seconds after which a training tells how it goes in lines, where a bar cannot be drawn."""
-QUICK_EPOCHS = 20
-"""Epochs with --quick: so few that there is one network."""
-GAINS = "layer_gains.csv"
-"""The file of a run folder with `layer_gains_`."""
+SHOWN = 20  # targets that the table shows
+LISTED = 100  # most probable layers of each target that --json lists
+SILENT = 10.0  # seconds after which a training tells how it goes in lines, where a bar cannot be drawn
+QUICK_EPOCHS = 20  # epochs with --quick: so few that there is one network
+GAINS = "layer_gains.csv"  # the file of a run folder with `layer_gains_`
 
 
 @reads_data

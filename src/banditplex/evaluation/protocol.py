@@ -29,8 +29,7 @@ from banditplex.storage.rows import Row, RowStore
 
 Progress = Callable[[int, int, list[Row]], Any]
 METRICS = ("accuracy", "roc_auc", "average_precision", "ap_at_50", "f1", "mrr", *(f"hits_at_{cut}" for cut in AT))
-MIN_TRAIN_EDGES = 5
-"""A layer is tested in a fold if at least so many of its edges are left for training."""
+MIN_TRAIN_EDGES = 5  # a layer is tested in a fold if at least so many of its edges are left for training
 
 
 @dataclass(frozen=True, kw_only=True)

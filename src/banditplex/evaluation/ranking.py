@@ -22,8 +22,7 @@ from banditplex.scorer import LinkScorer
 AT = (1, 3, 10)
 FILTERED = ("filtered_mrr", *(f"filtered_hits_at_{cut}" for cut in AT))
 """Names of the metrics in rows of `evaluate` and `compare`."""
-SCORED_AT_ONCE = 1 << 19
-"""Pairs that are scored at a time."""
+SCORED_AT_ONCE = 1 << 19  # pairs that are scored at a time
 
 
 def filtered_ranking(

@@ -22,8 +22,7 @@ from banditplex.rng import random_ranks, stream
 from banditplex.terminal import warn
 
 NEGATIVES = (*PROPOSALS, "hard")
-HARD_EACH = 100
-"""Default number of hard negatives per positive, if there are so many."""
+HARD_EACH = 100  # default number of hard negatives per positive, if there are so many
 
 
 @dataclass(frozen=True)

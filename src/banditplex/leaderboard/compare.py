@@ -17,10 +17,8 @@ from banditplex.leaderboard.plan import Plan
 from banditplex.multiplex import Multiplex
 from banditplex.storage.rows import Row, open_store
 
-TUNED_FOR = ("filtered_mrr", "roc_auc")
-"""The first of these that there is on validation edges decides."""
-FIRST_TRIALS = 2
-"""A method that fails in this many trials with a seed is not tried further."""
+TUNED_FOR = ("filtered_mrr", "roc_auc")  # the first of these that there is on validation edges decides
+FIRST_TRIALS = 2  # a method that fails in this many trials with a seed is not tried further
 
 
 def compare(
@@ -93,8 +91,7 @@ def describe(plan: Plan, mx: Multiplex, fixed: FixedSplit | None = None) -> dict
 
 Trials = Mapping[str, list[Settings]]
 Best = dict[tuple[str, int], tuple[Settings | None, str]]
-Exceeded = set[tuple[str, str]]
-"""Methods and settings (JSON) that exceeded a limit in tuning."""
+Exceeded = set[tuple[str, str]]  # methods and settings (JSON) that exceeded a limit in tuning
 
 
 def _fit_all(trials: Trials, seeds: int, run: Runner) -> list[Row]:

@@ -21,10 +21,8 @@ from banditplex.multiplex import Multiplex
 from banditplex.schema import ANYTHING, one_of, parse, whole
 from banditplex.storage.rows import Row, RowStore
 
-Progress = Callable[[int, int, list[Row]], Any]
-"""Called as on_progress(done, total, rows) after each fit."""
-START_SECONDS = 120.0
-"""What a child process may need besides the limits: to start, and to receive the data."""
+Progress = Callable[[int, int, list[Row]], Any]  # called as on_progress(done, total, rows) after each fit
+START_SECONDS = 120.0  # what a child process may need besides the limits: to start, and to receive the data
 GIGABYTE = 10**9
 
 

@@ -19,8 +19,7 @@ from banditplex.storage.rows import Row
 TOLD_APART = ("roc_auc", "average_precision", "ap_at_50", "accuracy", "f1")
 MEDIANS = ("roc_auc", "average_precision", "ap_at_50")
 """Metrics whose median over layers is told, too, as median_roc_auc and so on."""
-EARLY = 0.8
-"""Share of its time after which a method that can stop early does so."""
+EARLY = 0.8  # share of its time after which a method that can stop early does so
 OURS_EARLY = 0.6
 """The same for our learner: what comes after its epochs, weights of its parts and calibration, takes time, too."""
 RANKING = ("mrr", *(f"hits_at_{cut}" for cut in AT))

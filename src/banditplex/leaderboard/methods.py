@@ -18,8 +18,7 @@ from banditplex.scorer import LinkScorer
 Settings = dict[str, Any]
 Grid = Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]
 
-OURS = "default"
-"""The method that others are compared with."""
+OURS = "default"  # the method that others are compared with
 RELATIONS = {
     "simple": "SimplE (Kazemi and Poole, NeurIPS 2018)",
     "complex": "ComplEx (Trouillon et al., ICML 2016)",

@@ -13,10 +13,8 @@ from banditplex.pairs.negatives import at_most, own_negatives
 from banditplex.pairs.visibility import Visibility
 from banditplex.rng import random_ranks, stream
 
-SHARE = 0.2
-"""Share of the edges held out for the test and, of the other edges, for tuning."""
-RANKED, LEAST_RANKED = 500, 5
-"""Held-out edges that are ranked, in all layers together; at least so many of each layer."""
+SHARE = 0.2  # share of the edges held out for the test and, of the other edges, for tuning
+RANKED, LEAST_RANKED = 500, 5  # held-out edges that are ranked, in all layers together; at least so many of each layer
 
 
 class Part(NamedTuple):

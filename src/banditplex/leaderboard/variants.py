@@ -6,8 +6,7 @@ from banditplex.arrays import Floats
 from banditplex.multiplex import Multiplex, Name
 from banditplex.predictor import LinkPredictor
 
-DRAWS = 32
-"""Draws whose mean is the score."""
+DRAWS = 32  # draws whose mean is the score
 
 
 class MeanOfDraws(LinkPredictor):

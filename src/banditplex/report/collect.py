@@ -24,8 +24,7 @@ from banditplex.report.page import pack
 from banditplex.training.config import SETTINGS, Setting
 
 LARGE = 20_000_000
-MATRIX = 1_000
-"""Layers that matrices show: those with the most edges."""
+MATRIX = 1_000  # layers that matrices show: those with the most edges
 
 
 def glance(mx: Multiplex) -> dict[str, Any]:

@@ -8,12 +8,9 @@ import pandas as pd
 from banditplex.markdown import number
 from banditplex.multiplex import Multiplex
 
-Sentence = list[str | int]
-"""Words and layers in turn; a layer is its index."""
-NAMED = 3
-"""Findings, or layers, that a sentence names."""
-FIRST = 5
-"""Links to check first."""
+Sentence = list[str | int]  # words and layers in turn; a layer is its index
+NAMED = 3  # findings, or layers, that a sentence names
+FIRST = 5  # links to check first
 WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 CHANCE = "predicted clearly better than by chance"
 

@@ -17,8 +17,7 @@ from banditplex.training.calibration import HeldOut, fit
 
 BINS = 10
 Z = 1.96
-FEW = 5
-"""Validation edges below which nothing is said of a target."""
+FEW = 5  # validation edges below which nothing is said of a target
 
 
 class Judged(NamedTuple):

@@ -18,12 +18,9 @@ BUDGET, LARGE = 1_000_000, 8
 """Pairs that are ranked in all, and the number of targets with more pairs, of which candidates are ranked."""
 SUPPOSED = (1.0, 0.25, 0.05, 0.01)
 """New links for each known one that can be supposed instead of those of the default prior."""
-KEPT = 1 << 13
-"""Candidates that each way to find them keeps."""
-LISTED, MOST, LEAST = 2_000, 100, 20
-"""Links that the page lists in all, and those of one target at most and at least."""
-NAMED = 8
-"""Layers whose terms are listed for each link, those with the largest; the others have one sum."""
+KEPT = 1 << 13  # candidates that each way to find them keeps
+LISTED, MOST, LEAST = 2_000, 100, 20  # links that the page lists in all, and those of one target at most and at least
+NAMED = 8  # layers whose terms are listed for each link, those with the largest; the others have one sum
 KINDS = {"edge": 1, "reverse": 2, "drawn": 4}
 WALKS = 20_000_000
 """Walks of two steps that are followed to count paths of length 3; if there are more, these are not counted."""

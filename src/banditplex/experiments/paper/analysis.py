@@ -14,8 +14,7 @@ from banditplex.experiments.paper.settings import DATASETS, METHODS
 
 CURVES = ("test", "train", "favourite", "partnered")
 SCALARS = ("headroom", "gain", "mass")
-MIN_TRIALS = 6
-"""Below this, no test can tell anything: with n trials the smallest p of Wilcoxon's is 2 / 2^n."""
+MIN_TRIALS = 6  # below this, no test can tell anything: with n trials the smallest p of Wilcoxon's is 2 / 2^n
 CHANCE = 0.05
 
 

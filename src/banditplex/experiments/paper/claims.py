@@ -10,8 +10,7 @@ from typing import Any
 from banditplex.experiments.paper.analysis import Difference, Runs
 from banditplex.experiments.paper.settings import EARLY, JUDGED
 
-NEARLY = 0.95
-"""A claim of all epochs holds nearly if it does in this share of them, and beyond chance."""
+NEARLY = 0.95  # a claim of all epochs holds nearly if it does in this share of them, and beyond chance
 
 
 @dataclass(frozen=True)

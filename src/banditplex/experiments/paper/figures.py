@@ -35,8 +35,7 @@ FIGURES: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     ),
 }
 """File name: title, curve, and methods, named as in the tables; the first three are the paper's figures 1 to 3."""
-PANEL, LETTERS = 3.8, 12
-"""The width of a panel in inches, and letters of a title that fit into an inch."""
+PANEL, LETTERS = 3.8, 12  # the width of a panel in inches, and letters of a title that fit into an inch
 
 
 def write_figures(runs: Runs, folder: Path, names: Iterable[str] = FIGURES) -> None:

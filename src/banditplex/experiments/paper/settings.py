@@ -77,5 +77,4 @@ class Size:
 
 FULL = Size(TRIALS, FOLDS, EPOCHS)
 QUICK = Size(2, 1, 50)
-EARLY = 0.25
-"""The share of the epochs that "early stages of the training" are taken to be."""
+EARLY = 0.25  # the share of the epochs that "early stages of the training" are taken to be
