@@ -13,12 +13,7 @@ from banditplex.multiplex import Multiplex
 
 
 def load_comune(
-    edges: File,
-    layers: File | Sequence[str],
-    nodes: File | None,
-    *,
-    num_nodes: int,
-    directed: bool,
+    edges: File, layers: File | Sequence[str], nodes: File | None, *, num_nodes: int, directed: bool
 ) -> Multiplex:
     """Read an edge file of the CoMuNe collection, whose stand-ins have no weights; layers are in a file, or names."""
     from banditplex.io import read

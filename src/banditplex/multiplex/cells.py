@@ -72,13 +72,7 @@ def in_all(count: int) -> str:
 
 
 def wrong_cell(
-    wrong: Bools,
-    tokens: pa.ChunkedArray,
-    expected: str,
-    role: str,
-    origin: Origin,
-    if_many: str,
-    hint: str = "",
+    wrong: Bools, tokens: pa.ChunkedArray, expected: str, role: str, origin: Origin, if_many: str, hint: str = ""
 ) -> FormatError:
     """Return an error about the first cell that is marked as wrong, with another hint if there are more of them."""
     row, count = int(np.argmax(wrong)), int(wrong.sum())

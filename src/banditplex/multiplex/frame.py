@@ -47,11 +47,7 @@ def from_frame(
 
 
 def read_frame(
-    frame: "pd.DataFrame",
-    options: TableOptions,
-    *,
-    path: object = None,
-    line_of: Callable[[int], int] | None = None,
+    frame: "pd.DataFrame", options: TableOptions, *, path: object = None, line_of: Callable[[int], int] | None = None
 ) -> tuple[pa.Table, Origin, str]:
     """Return columns by role, their origin, and the decimal point; `path` and `line_of` say where the rows are from."""
     rows = np.arange(len(frame))

@@ -110,12 +110,7 @@ class Best:
 
 
 def find_candidates(
-    mx: Multiplex,
-    layer: int,
-    *,
-    size: int = SIZE,
-    space: PairSpace | None = None,
-    positions: Iterable[Positions] = (),
+    mx: Multiplex, layer: int, *, size: int = SIZE, space: PairSpace | None = None, positions: Iterable[Positions] = ()
 ) -> dict[str, Ints]:
     """Return candidates (n, 2) for new links of a layer, by the way in which they were found (see `WAYS`).
 

@@ -72,13 +72,7 @@ def hard_negatives(
 
 
 def _corrupt(
-    train: Multiplex,
-    layer: Ints,
-    positives: Ints,
-    found: Ints,
-    half: int,
-    known: KnownPairs,
-    rng: np.random.Generator,
+    train: Multiplex, layer: Ints, positives: Ints, found: Ints, half: int, known: KnownPairs, rng: np.random.Generator
 ) -> Ints:
     """Return negatives (p, m, 2): positives with one end replaced by `found` (p, m), where -1 is a random node."""
     num_rows, each = found.shape

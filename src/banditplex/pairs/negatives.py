@@ -39,12 +39,7 @@ class NegativeSampler:
     """
 
     def __init__(
-        self,
-        mx: Multiplex,
-        *,
-        everywhere: bool = False,
-        ordered: bool | None = None,
-        links_of: Multiplex | None = None,
+        self, mx: Multiplex, *, everywhere: bool = False, ordered: bool | None = None, links_of: Multiplex | None = None
     ) -> None:
         self._known = restrict(KnownPairs(mx, everywhere=everywhere, ordered=ordered), mx, links_of=links_of)
         self._free = self._known.num_free()

@@ -66,12 +66,7 @@ class Checkpoint:
     """
 
     def __init__(
-        self,
-        folder: str | Path,
-        mx: Multiplex,
-        members: Members,
-        *,
-        arguments: Mapping[str, Any] | None = None,
+        self, folder: str | Path, mx: Multiplex, members: Members, *, arguments: Mapping[str, Any] | None = None
     ) -> None:
         self.path = Path(folder) / FILE
         self._members, self._arguments = members, dict(arguments or {})
