@@ -60,8 +60,7 @@ def locating(located: Callable[[str, int], InputError]) -> Iterator[None]:
 
 # A side note, NAME.meta.json next to the file NAME, stores what the format cannot: direction, unused names, ...
 
-NOTE = {"directed?": bool, "nodes?": DISTINCT_NAMES, "layers?": DISTINCT_NAMES}
-"""What a side note may say."""
+NOTE = {"directed?": bool, "nodes?": DISTINCT_NAMES, "layers?": DISTINCT_NAMES}  # what a side note may say
 
 
 def side_note_path(path: Path) -> Path:

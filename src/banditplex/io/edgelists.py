@@ -17,8 +17,7 @@ from banditplex.multiplex.notes import show_files
 SUFFIXES = (".txt", ".edges", ".edgelist", ".csv", ".tsv")
 COMMENTS = (b"#", b"%")
 _HEADERS = {("source", "target"), ("source", "destination"), ("from", "to")}
-_DOCUMENTS = ("readme", "license", "licence")
-"""Names of files that are no layers."""
+_DOCUMENTS = ("readme", "license", "licence")  # names of files that are no layers
 
 
 def read(

@@ -20,10 +20,8 @@ from banditplex.registry import Registry
 from banditplex.storage.rows import Row, RowStore, open_store
 from banditplex.terminal import counters
 
-RETRIES = 2
-"""How often Ray runs a task again whose process or node was lost."""
-Finished = tuple[str, list[Row]]
-"""The key of a task, and its rows."""
+RETRIES = 2  # how often Ray runs a task again whose process or node was lost
+Finished = tuple[str, list[Row]]  # the key of a task, and its rows
 Outcomes = Generator[tuple[str, Outcome]]
 
 
@@ -89,13 +87,6 @@ def check_engine(engine: str, jobs: int | None) -> None:
         raise InputError(f"Expected jobs to be at least 1, got {jobs}.")
 
 
-def usable_cores() -> int:
-    """Return the number of CPUs that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
 # An engine yields keys and outcomes. After a failure it yields the other tasks that have finished, then the failure.
 
 
@@ -123,12 +114,12 @@ def _processes(function: Function, tasks: list[Any], jobs: int | None) -> Outcom
     try:
         payload = pickled(function)
     except Exception as error:
-        raise InputError(
-            f"Expected a function that can be pickled, or engine='serial', got {type(error).__name__}: {error}."
-        ) from error
+        expected = "a function that can be pickled, or engine='serial'"
+        raise InputError(f"Expected {expected}, got {type(error).__name__}: {error}.") from error
     started: list[tuple[Worker, Thread]] = []
     try:
-        for _ in range(min(jobs or usable_cores(), len(tasks))):
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        for _ in range(min(jobs or cores, len(tasks))):
             worker = Worker(payload)
             started.append((worker, Thread(target=feed, args=[worker], daemon=True)))
             started[-1][1].start()

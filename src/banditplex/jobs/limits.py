@@ -19,13 +19,10 @@ from typing import Any
 from banditplex.jobs.task import Function, Outcome, failure
 from banditplex.jobs.worker import Worker, WorkerDied, pickled
 
-OUT_OF_TIME, OUT_OF_MEMORY = 75, 76
-"""Exit statuses of a child that exceeded a limit."""
+OUT_OF_TIME, OUT_OF_MEMORY = 75, 76  # exit statuses of a child that exceeded a limit
 REASONS = {OUT_OF_TIME: "out of time", OUT_OF_MEMORY: "out of memory"}
-INTERVAL = 0.02
-"""Seconds between two looks at the clock and the memory."""
-PATIENCE = 5
-"""A block may wait for other processes: it ends after this many times its seconds on the clock, too."""
+INTERVAL = 0.02  # seconds between two looks at the clock and the memory
+PATIENCE = 5  # a block may wait for other processes: it ends after this many times its seconds on the clock, too
 
 
 # In the parent
@@ -36,11 +33,15 @@ _child: tuple[bytes, Worker] | None = None
 def alone(function: Function, task: Any, *, at_most: float) -> Outcome:
     """Run a task in the child process of this process, and return its outcome.
 
-    If the child ends itself, the error is one of `REASONS`. It is killed after `at_most` seconds, in case it hangs in
-    code that its watch cannot interrupt.
+    It is started anew unless the last task had the same function. If it ends itself, the error is one of `REASONS`. It
+    is killed after `at_most` seconds, in case it hangs in code that its watch cannot interrupt.
     """
-    worker = _start(pickled(function))
-    hangs = Event()
+    global _child
+    payload = pickled(function)
+    if _child is None or _child[0] != payload:
+        stop_child()
+        _child = payload, Worker(payload)
+    worker, hangs = _child[1], Event()
 
     def kill() -> None:
         hangs.set()
@@ -70,15 +71,6 @@ def stop_child() -> None:
         _child[1].kill()
         _child[1].close()
         _child = None
-
-
-def _start(function: bytes) -> Worker:
-    """Return the worker that runs a function; it is started unless the last task had the same function."""
-    global _child
-    if _child is None or _child[0] != function:
-        stop_child()
-        _child = function, Worker(function)
-    return _child[1]
 
 
 # In the child

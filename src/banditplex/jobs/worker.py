@@ -30,15 +30,14 @@ class WorkerDied(Exception):
     """A worker process ended before it answered; `status` is its exit status."""
 
     def __init__(self, status: int) -> None:
-        super().__init__(f"its process ended {_exit_reason(status)}")
+        name = signal.Signals(-status).name if status < 0 else ""
+        reason = f"by {name}{', perhaps for lack of memory' * (name == 'SIGKILL')}" if name else f"with status {status}"
+        super().__init__(f"its process ended {reason}")
         self.status = status
 
 
 class Worker:
-    """A process that runs tasks, one at a time.
-
-    Parameters: `function`, the pickled function of a task.
-    """
+    """A process that runs tasks, one at a time; `function` is the pickled function of a task."""
 
     def __init__(self, function: bytes) -> None:
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
@@ -81,13 +80,6 @@ def pickled(value: Any) -> bytes:
     except ImportError:
         from pickle import dumps
     return dumps(value)
-
-
-def _exit_reason(status: int) -> str:
-    if status >= 0:
-        return f"with status {status}"
-    name = signal.Signals(-status).name
-    return f"by {name}{', perhaps for lack of memory' * (name == 'SIGKILL')}"
 
 
 def _send(file: BinaryIO | Any, message: bytes) -> None:

@@ -24,8 +24,7 @@ _DATE = (
     r"(?:[T,]?\s*(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d{1,9}))?)?"
     r"\s*(?P<half>[AaPp])?(?:\.?[Mm]\.?)?)?\s*$"
 )
-_PIVOT = 69
-"""Years of two digits from here on are in the 1900s, others in the 2000s, as in POSIX."""
+_PIVOT = 69  # years of two digits from here on are in the 1900s, others in the 2000s, as in POSIX
 Mask = Bools
 
 

@@ -12,8 +12,7 @@ from banditplex.errors import InputError
 
 Name = str | int
 """The name of a node or of a layer."""
-ONLY_LAYER = "edges"
-"""The layer of a table, graph or matrix that says none."""
+ONLY_LAYER = "edges"  # the layer of a table, graph or matrix that says none
 _SEPARATOR = re.compile(r"[\s/:|_.#-]+")
 Names = npt.NDArray[Any]  # int64, or objects that are all str
 

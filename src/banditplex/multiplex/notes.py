@@ -7,8 +7,7 @@ from typing import Any
 
 from banditplex.terminal import warn
 
-KEY = "reading_notes"
-"""The entry of `Multiplex.metadata` with the notes, a list of strings."""
+KEY = "reading_notes"  # the entry of `Multiplex.metadata` with the notes, a list of strings
 _lists: ContextVar[tuple[tuple[list[str], bool], ...]] = ContextVar("notes", default=())
 
 

@@ -20,30 +20,23 @@ ROLES = {  # from the role of a column to its usual names; the first ones say it
 }  # fmt: skip
 TIMES = ("timestamp", "datetime", "date", "when", "sent", "sent_at", "created_at")
 """Names of columns that are the time if their values can be read as such."""
-TWINS = ("12", "ab", "ij", "xy")
-"""Last letters of two columns of nodes, as in household_1 and household_2."""
+TWINS = ("12", "ab", "ij", "xy")  # last letters of two columns of nodes, as in household_1 and household_2
 YES, NO = ("yes", "true", "x", "y"), ("no", "false", "n", "-")
 """Words in a column that says which rows are edges of a layer."""
 EDGE_ROLES = tuple(ROLES)
 PAIR_ROLES = ("source", "destination")
-ALSO = {"target": "destination", "target_type": "destination_type"}
-"""Other words for roles."""
-ALIAS = {"destination": "target", "destination_type": "target_type"}
-"""Words for roles that users read."""
-DIRECTION = {"directed": True, "undirected": False}
-"""Words in the column Type of an edge table of Gephi."""
+ALSO = {"target": "destination", "target_type": "destination_type"}  # other words for roles
+ALIAS = {"destination": "target", "destination_type": "target_type"}  # words for roles that users read
+DIRECTION = {"directed": True, "undirected": False}  # words in the column Type of an edge table of Gephi
 _INDEX = {"", "Unnamed: 0", "__index_level_0__"}  # names of the index of a pandas table, in a file
 _DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}(\D|$)|\d{4}[./-]\d{1,2}$")
 _NUMBER = re.compile(r"[-+]?[\d.,' ]*\d[ ]?%?")
 MADE = ("layer of a wide table", "weight in a wide table")
 """Columns that a wide table gets when it is read; notes do not name them."""
-ONE_LAYER = "; all edges are in one layer"
-"""What a note says if no column is the layer."""
+ONE_LAYER = "; all edges are in one layer"  # what a note says if no column is the layer
 _DECIMAL = re.compile(r"-?[\d.,' ]*[.,]\d+")
-LISTED = 12
-"""Columns that a message names."""
-MANY = 20
-"""A column of more distinct values than this, and than a tenth of its rows, is no layer."""
+LISTED = 12  # columns that a message names
+MANY = 20  # a column of more distinct values than this, and than a tenth of its rows, is no layer
 
 Sample = Callable[[str], Sequence[object]]  # from the name of a column to some of its values
 

@@ -11,11 +11,9 @@ from banditplex.multiplex.build import check_features
 from banditplex.multiplex.names import Name, Names, check_distinct
 from banditplex.multiplex.value import Multiplex
 
-CHECKED_AT_ONCE = 1 << 22
-"""Edges that are checked at once: arrays may be maps of files that do not fit into memory."""
+CHECKED_AT_ONCE = 1 << 22  # edges that are checked at once: arrays may be maps of files that do not fit into memory
 Array = npt.NDArray[Any]
-Files = Callable[[str], object]
-"""Says in which file an array is, for errors."""
+Files = Callable[[str], object]  # says in which file an array is, for errors
 
 
 def from_arrays(

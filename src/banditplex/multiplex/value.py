@@ -29,11 +29,9 @@ from banditplex.registry import check_choice
 if TYPE_CHECKING:
     from banditplex.multiplex.summary import Summary
 
-DATES = "dates"
-"""The entry of `metadata` that says that times were dates: they are then nanoseconds since 1970."""
+DATES = "dates"  # the entry of `metadata` that says that times were dates: they are then nanoseconds since 1970
 _ARRAYS = ("edge_index", "layer_offsets", "node_names", "weight", "time", "node_features", "node_types")
-_SHOWN = 20
-"""Layers that a notebook shows."""
+_SHOWN = 20  # layers that a notebook shows
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -19,16 +19,11 @@ from banditplex.multiplex import Multiplex
 from banditplex.pairs.known import contains, pair_keys
 from banditplex.pairs.space import PairSpace
 
-SIZE = 1 << 16
-"""Pairs that each way keeps."""
-MAX_WORK = 1 << 30
-"""Paths of two steps that are followed; beyond, nodes of the most neighbours are not passed through."""
-PATHS = 1 << 22
-"""Paths of two steps in memory at once."""
-MAX_NODES = 1 << 15
-"""Nodes whose positions are compared with each other, those with the most neighbours."""
-CELLS = 1 << 24
-"""Products of positions in memory at once."""
+SIZE = 1 << 16  # pairs that each way keeps
+MAX_WORK = 1 << 30  # paths of two steps that are followed; beyond, nodes of the most neighbours are not passed through
+PATHS = 1 << 22  # paths of two steps in memory at once
+MAX_NODES = 1 << 15  # nodes whose positions are compared with each other, those with the most neighbours
+CELLS = 1 << 24  # products of positions in memory at once
 WAYS = {
     "linked": "linked in other layers",
     "neighbours": "with common neighbours",

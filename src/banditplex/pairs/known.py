@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from banditplex.pairs.space import PairSpace
 
 
-MANY = 1 << 14
-"""With more keys than this, sorting them before the lookup is faster."""
+MANY = 1 << 14  # with more keys than this, sorting them before the lookup is faster
 
 
 class KnownPairs:

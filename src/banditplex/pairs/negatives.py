@@ -14,8 +14,7 @@ from banditplex.multiplex import Multiplex, Name
 from banditplex.pairs.known import KnownPairs, contains, in_order, repeated, repeated_in_rows
 from banditplex.pairs.space import PairSpace, Propose, restrict
 
-NEGATIVES_AT_ONCE = 1 << 20
-"""Number of negatives in memory at a time, where each positive has its own."""
+NEGATIVES_AT_ONCE = 1 << 20  # number of negatives in memory at a time, where each positive has its own
 
 MAX_EMPTY_ROUNDS = 100
 """Rounds of rejection sampling without a valid pair before the fallback: uniform proposals, then enumeration."""

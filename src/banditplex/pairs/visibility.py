@@ -30,8 +30,7 @@ from banditplex.pairs.space import restrict
 from banditplex.registry import check_choice
 
 HIDE = ("edge", "layer", "pair")
-DENSE = 1 / 3
-"""With fewer pairs that no layer links than this share of the linked ones, a multiplex is dense."""
+DENSE = 1 / 3  # with fewer pairs that no layer links than this share of the linked ones, a multiplex is dense
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ and its data. On a CPU a resumed run ends with exactly the bits of an uninterrup
 
 import copy
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -55,8 +55,7 @@ SCHEMA = {
     "state": _STATE, "finished": [_STATE],
     "generators": (type(None), {"cpu": ANYTHING, "cuda": [ANYTHING]}),
 }  # fmt: skip
-LONGER = ("epochs", "patience")
-"""Settings that may grow when a run is resumed: it is trained longer."""
+LONGER = ("epochs", "patience")  # settings that may grow when a run is resumed: it is trained longer
 
 
 class Checkpoint:
@@ -189,8 +188,6 @@ def _parts(trainer: Trainer) -> dict[str, Any]:
 
 def read_checkpoint(path: Path) -> dict[str, Any]:
     """Return what a checkpoint holds: identity, states of members before the last one and of that one, generators."""
-    if not path.exists():
-        raise InputError(f"{path}: no such file.")
     kept: dict[str, Any] = read_tree(path, format=FORMAT)
     check(kept, SCHEMA, path=path)
     try:
@@ -236,21 +233,17 @@ def compare(kept: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
         new = now["data"].get(name)
         if old != new:
             yield f"{name} was {old}, now {new}" if isinstance(old, int) else f"{name} differ"
-    yield from _compare_layers(kept["layers"], now["layers"])
-
-
-def _compare_layers(kept: Mapping[Any, Sequence[Any]], now: Mapping[Any, Sequence[Any]]) -> Iterator[str]:
-    for name, (old_size, old) in kept.items():
-        if name not in now:
+    layers, layers_now = kept["layers"], now["layers"]
+    for name, (old_size, old) in layers.items():
+        size, new = layers_now.get(name, (None, None))
+        if size is None:
             yield f"layer {name!r} is missing"
-            continue
-        size, new = now[name]
-        if size != old_size:
+        elif size != old_size:
             yield f"layer {name!r} had {old_size:,} edges, now {size:,}"
         elif new != old:
             yield f"layer {name!r} has other edges or weights"
-    yield from (f"layer {name!r} is new" for name in now if name not in kept)
-    if kept.keys() == now.keys() and list(kept) != list(now):
+    yield from (f"layer {name!r} is new" for name in layers_now if name not in layers)
+    if layers.keys() == layers_now.keys() and list(layers) != list(layers_now):
         yield "the layers come in another order"
 
 

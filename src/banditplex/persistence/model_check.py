@@ -94,10 +94,8 @@ def check_sizes(path: Path, config: Config, mx: Multiplex, num_examples: int, me
         expected["beside.vectors.node"] = ("beside", (sets, models, mx.num_nodes, size))
     for name, (setting, shape) in expected.items():
         if shapes.get(name) != shape:
-            got = f"{shapes[name]}" if name in shapes else "none"
-            raise FormatError(
-                f"expected {name} of shape {shape}, as {setting} in model.json says, got {got}", path=path
-            )
+            expected_shape, got = f"{shape}, as {setting} in model.json says", shapes.get(name, "none")
+            raise FormatError(f"expected {name} of shape {expected_shape}, got {got}", path=path)
     made = {name.split(".")[2] for name in shapes if name.startswith("encoder.convs.")}
     if width and (len(made) != config.depth if made else config.depth > MAX_DEPTH):
         got = f"those of {len(made)}" if made else "none"

@@ -50,12 +50,7 @@ def save(folder: str | Path, fitted: FittedModel, config: Config, history: list[
     (NAME.new), which then take their places; one that the index knows counts as the file. `config` has the settings of
     training, `arguments` those of the constructor that training resolves: `hide` and `policy_options`.
     """
-    with locked_folder(Path(folder)):
-        _save(Path(folder), fitted, config, history, arguments)
-
-
-def _save(folder: Path, fitted: FittedModel, config: Config, history: list[Row], arguments: Row) -> None:
-    mx = fitted.mx
+    folder, mx = Path(folder), fitted.mx
     graph = {name: np.ascontiguousarray(value) for name in GRAPH if (value := getattr(mx, name)) is not None}
     state = {} if fitted.policy is None else fitted.policy.state_dict()
     arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
@@ -83,11 +78,12 @@ def _save(folder: Path, fitted: FittedModel, config: Config, history: list[Row],
     }
     data = dict(zip(FILES, (array_bytes(graph), array_bytes(arrays), tensor_bytes(_distinct(weights))), strict=True))
     index["sha256"] = {name: hashlib.sha256(content).hexdigest() for name, content in data.items()}
-    _settle(folder, _known(folder))
-    for name, content in data.items():
-        replace_file(successor(folder / name), content)
-    replace_file(folder / INDEX, json.dumps(index, default=_plain).encode())
-    _settle(folder, index["sha256"])
+    with locked_folder(folder):
+        _settle(folder, _known(folder))
+        for name, content in data.items():
+            replace_file(successor(folder / name), content)
+        replace_file(folder / INDEX, json.dumps(index, default=_plain).encode())
+        _settle(folder, index["sha256"])
 
 
 def load(
@@ -176,10 +172,9 @@ def _read_index(path: Path) -> dict[str, Any]:
 
 def _known_file(path: Path, digest: str | None) -> Path:
     """Return a file or its successor, whichever has this digest; refuse damaged files and those of others."""
-    if digest is not None and _digest(path) == digest:
-        return path
-    if digest is not None and _digest(successor(path)) == digest:
-        return successor(path)
+    for each in (path, successor(path)):
+        if digest is not None and _digest(each) == digest:
+            return each
     if not path.exists():
         raise FileNotFoundError(path)
     raise FormatError("expected the file that model.json was written with, got another", path=path)
@@ -202,9 +197,8 @@ def _known(folder: Path) -> dict[str, str]:
 def _settle(folder: Path, known: Mapping[str, str]) -> None:
     """Let successors that the index knows take their places, also those of a model whose saving was cut off."""
     with writing(folder):
-        waiting = [
-            folder / name for name in FILES if name in known and _digest(successor(folder / name)) == known[name]
-        ]
+        files = [folder / name for name in FILES if name in known]
+        waiting = [path for path in files if _digest(successor(path)) == known[path.name]]
         for path in waiting:
             os.replace(successor(path), path)
         if waiting:
@@ -235,13 +229,11 @@ def _multiplex(graph: Mapping[str, Any], index: Mapping[str, Any], file: Path) -
 def _with_names(rows: list[Row], layer_names: Sequence[Name]) -> list[Row]:
     """Give dictionaries over layers their names back: JSON turns integers into strings."""
     names = {str(name): name for name in layer_names}
-    return [
-        {
-            key: {names[name]: number for name, number in value.items()} if isinstance(value, dict) else value
-            for key, value in row.items()
-        }
-        for row in rows
-    ]
+
+    def named(value: Any) -> Any:
+        return {names[name]: number for name, number in value.items()} if isinstance(value, dict) else value
+
+    return [{key: named(value) for key, value in row.items()} for row in rows]
 
 
 def config_to_json(config: Config) -> dict[str, Any]:

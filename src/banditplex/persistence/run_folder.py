@@ -18,8 +18,7 @@ from banditplex.storage.lock import IN_FOLDER
 
 READING = "reading.json"
 """How the data of a run were read: the options that a resumed run need not be given again, and notes."""
-NOTES = "notes"
-"""The entry of that file with notes on what was guessed, merged or left out, a list of strings."""
+NOTES = "notes"  # the entry of that file with notes on what was guessed, merged or left out, a list of strings
 
 
 class Progress(NamedTuple):

@@ -20,8 +20,7 @@ from typing import Any, BinaryIO
 from banditplex.errors import InputError
 from banditplex.storage.lock import EXCLUSIVE, IN_FOLDER, Lock, is_alive, process_start
 
-OLD = ".old"
-"""In the draft of a folder, the one that it replaces, for a moment: this is not removed but moved back."""
+OLD = ".old"  # in the draft of a folder, the one that it replaces, for a moment: this is not removed but moved back
 DRAFT = re.compile(r"\.banditplex-draft-([0-9a-f]{8})-([0-9]+)-([0-9]+)-([0-9a-f]{8})-[0-9a-f]{16}")
 """Names of drafts: checksum of the file's name, process, start of that process, checksum of the host, random."""
 
@@ -156,10 +155,8 @@ def _checksum(name: str) -> str:
     return hashlib.sha256(os.fsencode(name)).hexdigest()[:8]
 
 
-SHOWN = 5
-"""How many changes an error lists."""
-LONG = 40
-"""Values are cut off after this many characters."""
+SHOWN = 5  # how many changes an error lists
+LONG = 40  # values are cut off after this many characters
 ABSENT = object()
 
 

@@ -21,12 +21,9 @@ from typing import NamedTuple
 from banditplex.errors import InputError
 from banditplex.schema import parse, whole
 
-PATIENCE = 100
-"""Hundredths of a second for the owner of a lock to write its name."""
-IN_FOLDER = ".lock"
-"""The name of the lock of a folder, inside it."""
-EXCLUSIVE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
-"""How a file is made that must not be there yet."""
+PATIENCE = 100  # hundredths of a second for the owner of a lock to write its name
+IN_FOLDER = ".lock"  # the name of the lock of a folder, inside it
+EXCLUSIVE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW  # how a file is made that must not be there yet
 OWNER = {"pid": whole(1), "start": (type(None), int), "host": str, "since": str}
 _HELD: dict[tuple[Path, int], "Lock"] = {}
 """Locks of this process by place and thread: one that is held may be taken again by its thread."""
@@ -99,10 +96,8 @@ class Lock:
     def check(self) -> None:
         """Refuse to write once the place has been removed, or replaced by another."""
         if not self.is_in_place:
-            raise InputError(
-                f"{self.place}: expected the lock of this process ({os.getpid()}), got none or another: it was removed "
-                "or replaced while it was written to."
-            )
+            got = "none or another: it was removed or replaced while it was written to"
+            raise InputError(f"{self.place}: expected the lock of this process ({os.getpid()}), got {got}.")
 
     def _acquire(self) -> None:
         try:
@@ -139,7 +134,10 @@ class Lock:
                 return taken
             found = self._owner()
             if found is not None and found.is_alive and self.is_in_place:
-                raise InputError(_refusal(self, found))
+                where = "" if found.here else f" on {found.host}"
+                more = "" if found.here else f"; if it has ended, remove {self.path}"
+                since = f"which has been writing since {found.since}; wait for it, or choose another place{more}"
+                raise InputError(f"{self.place}: locked by process {found.pid}{where}, {since}.")
             if not busy and self.is_in_place:
                 self.path.unlink()  # its owner is gone
             return False
@@ -198,9 +196,3 @@ def _is_busy(file: int) -> bool:
     except OSError:  # a file system without locks: the owner decides
         pass
     return False
-
-
-def _refusal(lock: Lock, owner: Owner) -> str:
-    where, more = ("", "") if owner.here else (f" on {owner.host}", f"; if it has ended, remove {lock.path}")
-    hint = f"wait for it, or choose another place{more}"
-    return f"{lock.place}: locked by process {owner.pid}{where}, which has been writing since {owner.since}; {hint}."

@@ -22,12 +22,9 @@ Row = dict[str, Any]
 Check = Callable[[str, list[Row]], None]
 """Called with the key and the rows of a task that are read; raises an `InputError` if they are not as written."""
 FORMAT = "banditplex results 1"
-ROWS = "rows.jsonl"
-"""The result file of a folder of results."""
-SUFFIX = ".lock"
-"""Of the name of the lock beside a result file."""
-STARTS = f'{{"format": "{FORMAT}"'.encode(), b'{"task": "'
-"""How the first line begins, and all others."""
+ROWS = "rows.jsonl"  # the result file of a folder of results
+SUFFIX = ".lock"  # of the name of the lock beside a result file
+STARTS = f'{{"format": "{FORMAT}"'.encode(), b'{"task": "'  # how the first line begins, and all others
 
 
 class RowStore:
@@ -156,7 +153,13 @@ def _read(path: Path, check_task: Check | None = None) -> tuple[Row | None, dict
         if number == 1:
             about = _parse_header(path, line)
         else:
-            key, rows = _parse_task(path, number, line, check_task)
+            entry = parse(line, {"task": str, "rows": [{"*": ANYTHING}]}, path=path, line=number)
+            key, rows = entry["task"], entry["rows"]
+            try:
+                if check_task is not None:
+                    check_task(key, rows)
+            except InputError as error:
+                raise FormatError(str(error).removesuffix("."), path=path, line=number) from None
             if key in finished:
                 raise FormatError(f"expected each task once, got {key!r} again", path=path, line=number)
             finished[key] = rows
@@ -174,16 +177,6 @@ def _parse_header(path: Path, line: bytes) -> Row:
         raise FormatError(f"expected {FORMAT}, got {got}", path=path, line=1)
     check(entry, {"format": str, "about": {"*": ANYTHING}}, path=path, line=1)
     return entry["about"]
-
-
-def _parse_task(path: Path, number: int, line: bytes, check_task: Check | None) -> tuple[str, list[Row]]:
-    entry: Row = parse(line, {"task": str, "rows": [{"*": ANYTHING}]}, path=path, line=number)
-    try:
-        if check_task is not None:
-            check_task(entry["task"], entry["rows"])
-    except InputError as error:
-        raise FormatError(str(error).removesuffix("."), path=path, line=number) from None
-    return entry["task"], entry["rows"]
 
 
 def _exists(path: Path) -> str:

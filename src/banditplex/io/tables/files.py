@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 KINDS = {"csv": (".csv", ".csv.gz"), "tsv": (".tsv", ".tsv.gz"), "xlsx": (".xlsx",), "parquet": (".parquet", ".pq")}
 """Kinds of tables, and how the names of their files end."""
 SUFFIXES = tuple(suffix for suffixes in KINDS.values() for suffix in suffixes)
-BETWEEN = {"csv": ",", "tsv": "\t"}
-"""What is usual between the columns of text."""
+BETWEEN = {"csv": ",", "tsv": "\t"}  # what is usual between the columns of text
 
 
 class Part(NamedTuple):

@@ -22,12 +22,9 @@ if TYPE_CHECKING:
 
 ROLES = {"id": ("id", "node", "node_id", "nodeid"), "type": ("type", "node_type", "kind"), "name": ()}
 """From the role of a column to its usual names; a column of names must be given."""
-LABELS = ("label", "name")
-"""Columns that may have the names of nodes."""
-FEW = 50
-"""Distinct values that a column of texts may have: each becomes a feature that is 1 or 0."""
-ROWS_EACH = 3
-"""Rows per distinct value, at least, that make a column of texts a choice of features if nobody names it."""
+LABELS = ("label", "name")  # columns that may have the names of nodes
+FEW = 50  # distinct values that a column of texts may have: each becomes a feature that is 1 or 0
+ROWS_EACH = 3  # rows per distinct value, at least, that make a column of texts a choice of features if nobody names it
 
 
 def with_node_table(

@@ -28,8 +28,7 @@ from banditplex.multiplex.roles import EDGE_ROLES, assign_columns, choose_column
 from banditplex.multiplex.table import TYPES
 from banditplex.terminal import escape
 
-SAMPLE = 1 << 16
-"""Bytes that are looked at."""
+SAMPLE = 1 << 16  # bytes that are looked at
 DELIMITERS = (",", ";", "\t", "|")
 ENCODINGS = {"cp1252": "Windows-1252", "utf-16": "UTF-16", "utf-16-le": "UTF-16", "utf-16-be": "UTF-16"}
 """Names of encodings as users know them."""
