@@ -6,10 +6,10 @@ import torch
 from banditplex.baselines import BASELINES
 from banditplex.leaderboard import Method, Plan, compare
 from banditplex.leaderboard.compare import describe
-from banditplex.leaderboard.device import describe_device, find_device, start_device
 from banditplex.leaderboard.lines import make_lines
 from banditplex.leaderboard.measure import limit
-from banditplex.leaderboard.variants import MeanOfDraws
+from banditplex.leaderboard.methods import MeanOfDraws
+from banditplex.leaderboard.plan import describe_device, find_device, start_device
 from tests.leaderboard.scorers import DEGREES, Degrees
 from tests.leaderboard.test_compare import multiplex
 from tests.refusals import refuses

@@ -7,8 +7,7 @@ from typing import ClassVar
 import pytest
 
 from banditplex.baselines import BASELINES
-from banditplex.leaderboard.methods import OURS, QUICK, VARIANTS, Method, choose_methods, find_methods
-from banditplex.leaderboard.variants import MeanOfDraws
+from banditplex.leaderboard.methods import OURS, QUICK, VARIANTS, MeanOfDraws, Method, choose_methods, find_methods
 from banditplex.predictor import LinkPredictor
 from tests.refusals import refuses
 

@@ -93,12 +93,12 @@ def compare(
         raise InputError("Expected DATA, a data set, file or folder to compare methods on, got none.")
     if resume and out is None:
         raise InputError("Expected -o DIR with --resume, got none.")
-    from banditplex.leaderboard import Plan, facts, lines, pages
     from banditplex.leaderboard import compare as run_all
+    from banditplex.leaderboard import facts, lines, pages
     from banditplex.leaderboard.board import Leaderboard
-    from banditplex.leaderboard.device import describe_device, find_device
     from banditplex.leaderboard.methods import choose_methods
     from banditplex.leaderboard.parts import Parts
+    from banditplex.leaderboard.plan import Plan, describe_device, find_device
     from banditplex.report.about import PAGE
     from banditplex.report.collect import collect_leaderboard
     from banditplex.storage.rows import begun, check_folder

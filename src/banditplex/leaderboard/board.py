@@ -4,13 +4,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from banditplex.leaderboard.device import on_cuda
 from banditplex.leaderboard.facts import Facts
 from banditplex.leaderboard.lines import PLANNED, Line, headline
 from banditplex.leaderboard.measure import EARLY, OURS_EARLY
 from banditplex.leaderboard.methods import OURS
 from banditplex.leaderboard.parts import RANKED, SHARE
-from banditplex.leaderboard.plan import Plan
+from banditplex.leaderboard.plan import Plan, on_cuda
 from banditplex.leaderboard.tables import HEADS, difference, p_value
 from banditplex.markdown import number
 from banditplex.multiplex import Name

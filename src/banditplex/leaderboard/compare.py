@@ -1,6 +1,6 @@
 """`compare`: every method on the same splits, tuned with the same budget, each fit with the same limits."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -9,11 +9,10 @@ from banditplex.errors import InputError
 from banditplex.evaluation.rows import describe_data
 from banditplex.evaluation.split import FixedSplit
 from banditplex.jobs.limits import stop_child
-from banditplex.leaderboard.device import find_device, on_cuda
 from banditplex.leaderboard.fits import Bench, Fit, Progress, Runner, as_text, exceeds, failure, rows_check
 from banditplex.leaderboard.methods import Method, Settings, choose_methods
 from banditplex.leaderboard.parts import Parts
-from banditplex.leaderboard.plan import Plan
+from banditplex.leaderboard.plan import Plan, find_device, on_cuda
 from banditplex.multiplex import Multiplex
 from banditplex.storage.rows import Row, open_store
 
@@ -61,7 +60,9 @@ def compare(
     plan.check(mx)
     plan = replace(plan, device=find_device(plan.device, engine))
     jobs = 1 if jobs is None and on_cuda(plan.device) else jobs  # fits that share a GPU wait for each other
-    chosen = {each.name: each for each in _as_methods(methods)}
+    named = choose_methods() if methods is None else methods
+    found = [each for name in named for each in ([name] if isinstance(name, Method) else choose_methods([name]))]
+    chosen = {each.name: each for each in found}
     if not chosen:
         raise InputError("Expected at least one method, got none.")
     bench = Bench(chosen, Parts(mx, plan.hide, fixed), plan)
@@ -105,7 +106,7 @@ def _fit_all(trials: Trials, seeds: int, run: Runner) -> list[Row]:
         for name, some in trials.items()
         if name not in given_up
     }
-    run.expect(_most_fits(left, seeds - 1))
+    run.total = run.done + _most_fits(left, seeds - 1)
     others, _ = _tune_and_test(left, range(1, seeds), run)
     first = [row | {"error": row["error"] + given_up[row["method"]]} if exceeds(row) else row for row in rows]
     return first + others
@@ -145,7 +146,7 @@ def _tune(trials: Trials, seeds: range, run: Runner) -> tuple[Best, Exceeded]:
                 exceeded.add((fit.method, fit.settings))
 
     try_some(lambda name, seed: trials[name][:FIRST_TRIALS] if len(trials[name]) > 1 else [])
-    run.skip(sum(len(trials[name]) - FIRST_TRIALS + 1 for name, seed in errors if (name, seed) not in scores))
+    run.total -= sum(len(trials[name]) - FIRST_TRIALS + 1 for name, seed in errors if (name, seed) not in scores)
     try_some(lambda name, seed: trials[name][FIRST_TRIALS:] if (name, seed) in scores else [])
     best: Best = {}
     for place in ((name, seed) for seed in seeds for name in trials):
@@ -159,11 +160,3 @@ def _tune(trials: Trials, seeds: range, run: Runner) -> tuple[Best, Exceeded]:
 def _most_fits(trials: Trials, seeds: int) -> int:
     """Return how many fits there are if none fails."""
     return seeds * sum(1 + (len(some) if len(some) > 1 else 0) for some in trials.values())
-
-
-def _as_methods(methods: Iterable[str | Method] | None) -> Iterator[Method]:
-    if methods is None:
-        yield from choose_methods()
-        return
-    for each in methods:
-        yield from [each] if isinstance(each, Method) else choose_methods([each])

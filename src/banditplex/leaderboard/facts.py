@@ -51,25 +51,19 @@ class Facts:
 
 def describe(mx: Multiplex, data: Split, targets: tuple[Name, ...] | None = None) -> Facts:
     """Return the facts of a multiplex; `data` is the split of the first seed."""
+    from banditplex.baselines import BASELINES
+
     no_loop = mx.edge_index[0] != mx.edge_index[1]
     keys = pair_keys(mx.edge_layer[no_loop], mx.edge_index[:, no_loop].T, mx.num_nodes, ordered=False)
     in_layer = np.unique(keys) % max(mx.num_nodes, 1) ** 2  # both directions count once
     count = np.unique(in_layer, return_counts=True)[1]
     density = mx.summary().layers["density"].to_numpy()
     low, middle, high = (float(value) for value in np.quantile(density, (0.0, 0.5, 1.0)))
-    return Facts(
-        mx.title, len(count), float(count.mean()) if len(count) else 0.0,
-        float((count > 1).mean()) if len(count) else 0.0, (low, middle, high), untrained_scores(data, targets),
-    )  # fmt: skip
-
-
-def untrained_scores(data: Split, targets: tuple[Name, ...] | None = None) -> dict[str, float]:
-    """Return the ROC-AUC of heuristics without training, the mean over layers."""
-    from banditplex.baselines import BASELINES
-
-    names = testable(data, targets or data.train.layer_names)
-    found = {}
+    names, untrained = testable(data, targets or data.train.layer_names), {}
     for name in UNTRAINED:
         scorer = copy_scorer(BASELINES[name](), 0, data.hide).fit(data.train, names)
-        found[name] = float(score_split(scorer, data, names, metrics=["roc_auc"])[-1]["roc_auc"])
-    return found
+        untrained[name] = float(score_split(scorer, data, names, metrics=["roc_auc"])[-1]["roc_auc"])
+    return Facts(
+        mx.title, len(count), float(count.mean()) if len(count) else 0.0,
+        float((count > 1).mean()) if len(count) else 0.0, (low, middle, high), untrained,
+    )  # fmt: skip

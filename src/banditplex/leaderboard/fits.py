@@ -59,11 +59,14 @@ class Bench:
         settings = next(each for each in method.trials(plan.trials) if as_text(each) == fit.settings)
         part = self._part(fit)
         names = plan.targets or part.test.train.layer_names
-        limits = plan.budget, plan.memory * GIGABYTE
-        job = Job(fit.key, method, settings, fit.seed, part, names, *limits, plan.device)
+        room = plan.memory * GIGABYTE
+        job = Job(fit.key, method, settings, fit.seed, part, names, plan.budget, room, plan.device)
         outcome = alone(measure, job, at_most=2 * PATIENCE * plan.budget + START_SECONDS)
         if outcome.error is not None:
-            return [failure(fit, self._explain(outcome.error))]
+            limits = {"out of time": f"{plan.budget:g} s", "out of memory": f"{plan.memory:g} GB"}
+            exceeded = outcome.error in REASONS.values()
+            told = f"{outcome.error} ({limits[outcome.error]})" if exceeded else " ".join(outcome.error.split())
+            return [failure(fit, told)]
         rows = [_about(fit) | row for row in json.loads(outcome.rows)]
         return [row for row in rows if row["scope"] == "mean"] if fit.tuning else rows
 
@@ -78,11 +81,6 @@ class Bench:
                 warnings.simplefilter("ignore")  # `compare` has told which layers have few negatives
                 self._last = (fit.seed, fit.tuning), make(fit.seed)
         return self._last[1]
-
-    def _explain(self, error: str) -> str:
-        """Return an error in one line, with the limit that was exceeded."""
-        limits = {"out of time": f"{self.plan.budget:g} s", "out of memory": f"{self.plan.memory:g} GB"}
-        return f"{error} ({limits[error]})" if error in REASONS.values() else " ".join(error.split())
 
 
 def _about(fit: Fit) -> Row:
@@ -129,47 +127,35 @@ def rows_check(plan: Plan, mx: Multiplex, *, ranked: bool, triples: bool = False
 
 
 class Runner:
-    """Runs fits, and counts them over all stages."""
+    """Runs fits, and counts those that are `done` over all stages, of a `total` that is expected."""
 
     def __init__(
         self, bench: Bench, store: RowStore | None, engine: str, jobs: int | None, tell: Progress | None, total: int
     ) -> None:
         self._bench, self._store, self._tell = bench, store, tell
         self._engine, self._jobs = engine, jobs
-        self._done, self._total = 0, total
+        self.done, self.total = 0, total
         self._seconds: dict[str, float] = {}
 
     def __call__(self, fits: Sequence[Fit]) -> dict[Fit, list[Row]]:
-        """Return the rows of fits, in the order of the fits."""
-        by_key, found = {fit.key: fit for fit in self._longest_first(fits)}, {}
-        finished = run_tasks(self._bench, by_key.values(), engine=self._engine, jobs=self._jobs, store=self._store)
-        with closing(finished):
-            for key, rows in finished:
-                found[by_key[key]] = rows
-                seconds = rows[-1].get("fit_seconds", self._bench.plan.budget)
-                self._seconds[by_key[key].method] = max(seconds, self._seconds.get(by_key[key].method, 0.0))
-                self._done += 1
-                if self._tell is not None:
-                    self._tell(self._done, max(self._total, self._done), rows)
-        return {fit: found[fit] for fit in fits}
+        """Return the rows of fits, in the order of the fits.
 
-    def expect(self, fits: int) -> None:
-        """Say how many fits are still to come."""
-        self._total = self._done + fits
-
-    def skip(self, fits: int) -> None:
-        """Say that some of the expected fits are not needed."""
-        self._total -= fits
-
-    def _longest_first(self, fits: Sequence[Fit]) -> list[Fit]:
-        """Return fits by seed, so that the next one often has the same split, and the longest first.
-
-        This is by their methods' time so far. Methods that have not been fitted yet come first, of them those that
-        learn in epochs.
+        They run by seed, as the next one then often has the same split, and the longest first: by their methods' time
+        so far. Methods that have not been fitted yet come first, of them those that learn in epochs.
         """
 
         def rank(fit: Fit) -> tuple[int, float, bool]:
             longest = -self._seconds.get(fit.method, math.inf)
             return fit.seed, longest, not self._bench.methods[fit.method].learns_in_epochs
 
-        return sorted(fits, key=rank)
+        by_key, found = {fit.key: fit for fit in sorted(fits, key=rank)}, {}
+        finished = run_tasks(self._bench, by_key.values(), engine=self._engine, jobs=self._jobs, store=self._store)
+        with closing(finished):
+            for key, rows in finished:
+                found[by_key[key]] = rows
+                seconds = rows[-1].get("fit_seconds", self._bench.plan.budget)
+                self._seconds[by_key[key].method] = max(seconds, self._seconds.get(by_key[key].method, 0.0))
+                self.done += 1
+                if self._tell is not None:
+                    self._tell(self.done, max(self.total, self.done), rows)
+        return {fit: found[fit] for fit in fits}

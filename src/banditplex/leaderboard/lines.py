@@ -127,7 +127,8 @@ def _line(name: str, rows: list[Row], finished: list[Row], tests: Mapping[str, A
     if not finished:
         return Line(name, ours, 0, errors)
     means, deviations = _moments(finished)
-    settings = Counter(_show_settings(row["settings"]) for row in finished).most_common()
+    chosen = [", ".join(f"{name}={value}" for name, value in json.loads(row["settings"]).items()) for row in finished]
+    settings = Counter(each or "defaults" for each in chosen).most_common()
     counts = [row["parameters"] for row in finished if row["parameters"] is not None]
     return Line(
         name, ours, len(finished), errors, means, deviations, tests.get(name, {}),
@@ -167,7 +168,3 @@ def _paired_tests(finished: Mapping[str, list[Row]], reference: str) -> dict[str
                 gap = tested[name][["difference", "difference_error"]]
                 tests[name][metric] = Difference(reference, *map(float, (*gap, *each)))
     return tests
-
-
-def _show_settings(text: str) -> str:
-    return ", ".join(f"{name}={value}" for name, value in json.loads(text).items()) or "defaults"

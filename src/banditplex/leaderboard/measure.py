@@ -9,10 +9,10 @@ import numpy as np
 from banditplex.evaluation.metrics import AT, rank_metrics, ranks
 from banditplex.evaluation.protocol import copy_scorer, score_split, testable, with_filtered
 from banditplex.evaluation.split import Split
-from banditplex.jobs.limits import Usage, limited
-from banditplex.leaderboard.device import start_device
+from banditplex.jobs.limits import limited
 from banditplex.leaderboard.methods import Method, Settings
 from banditplex.leaderboard.parts import Part
+from banditplex.leaderboard.plan import start_device
 from banditplex.multiplex import Name
 from banditplex.storage.rows import Row
 
@@ -46,8 +46,10 @@ def measure(job: Job) -> list[Row]:
     targets = testable(data, job.targets)
     scorer = limit(copy_scorer(job.method.make(**job.settings), job.seed, data.hide), job.device, job.seconds)
     start_device(job.device)
+    in_epochs = "on_epoch" in inspect.signature(scorer.fit).parameters
     with limited(job.seconds, job.memory) as fitted:
-        scorer.fit(data.train, targets=targets, **_stop_after(scorer, OURS_EARLY * job.seconds, fitted))
+        early = {"on_epoch": lambda *_: fitted.elapsed() > OURS_EARLY * job.seconds} if in_epochs else {}
+        scorer.fit(data.train, targets=targets, **early)
     with limited(job.seconds, job.memory, before=fitted.before) as scored:
         rows = score_split(scorer, data, targets, metrics=TOLD_APART, threshold=None)
         if job.part.triples is not None:
@@ -56,7 +58,7 @@ def measure(job: Job) -> list[Row]:
     told = getattr(scorer, "num_parameters_", None)
     took: Row = {"fit_seconds": fitted.seconds, "score_seconds": scored.seconds}
     took |= {"parameters": None if told is None else int(told), "memory": max(fitted.memory, scored.memory)}
-    return [row | _medians(row, rows) | _columns(row, rankings) | took for row in rows]
+    return [row | _columns(row, rows, rankings) | took for row in rows]
 
 
 def limit(scorer: Any, device: str, seconds: float) -> Any:
@@ -65,13 +67,6 @@ def limit(scorer: Any, device: str, seconds: float) -> Any:
     values = {"device": device, "time_limit": EARLY * seconds if known.get("time_limit", 0) is None else None}
     wanted = {name: value for name, value in values.items() if name in known and value is not None}
     return scorer.set_params(**wanted) if wanted else scorer
-
-
-def _stop_after(scorer: Any, seconds: float, usage: Usage) -> dict[str, Any]:
-    """Return the argument of our learner's `fit` that ends training after the epoch in which its time is up."""
-    if "on_epoch" not in inspect.signature(scorer.fit).parameters:
-        return {}
-    return {"on_epoch": lambda *_: usage.elapsed() > seconds}
 
 
 def rank_split(scorer: Any, part: Split, targets: list[Name]) -> dict[Name, dict[str, float]]:
@@ -86,17 +81,12 @@ def rank_split(scorer: Any, part: Split, targets: list[Name]) -> dict[Name, dict
     return found
 
 
-def _medians(row: Row, rows: list[Row]) -> Row:
-    """Return medians over layers, for the row of means."""
-    if row["scope"] != "mean":
-        return {}
-    layers = [each for each in rows if each["scope"] == "layer"]
-    return {f"median_{name}": float(np.median([each[name] for each in layers])) for name in MEDIANS}
-
-
-def _columns(row: Row, rankings: dict[str, dict[Name, dict[str, float]]]) -> Row:
-    """Return the ranking metrics of a row: of its layer, or means over layers; pooled rows have none."""
+def _columns(row: Row, rows: list[Row], rankings: dict[str, dict[Name, dict[str, float]]]) -> Row:
+    """Return more metrics of a row: rankings of its layer, or means and medians over layers; pooled rows have none."""
     columns: Row = {}
+    if row["scope"] == "mean":
+        layers = [each for each in rows if each["scope"] == "layer"]
+        columns = {f"median_{name}": float(np.median([each[name] for each in layers])) for name in MEDIANS}
     for name, by_layer in rankings.items():
         for metric in RANKING:
             if row["scope"] == "mean" and by_layer:

@@ -11,6 +11,12 @@ from functools import partial
 from itertools import product
 from typing import Any
 
+from numpy.typing import ArrayLike
+
+from banditplex.arrays import Floats
+from banditplex.baselines import BASELINES
+from banditplex.multiplex import Multiplex, Name
+from banditplex.predictor import LinkPredictor
 from banditplex.registry import Registry
 from banditplex.rng import stream
 from banditplex.scorer import LinkScorer
@@ -110,7 +116,10 @@ class Method:
         """
         defaults = {name: each.default for name, each in inspect.signature(self.make).parameters.items()}
         found: list[Settings] = [{}]
-        for settings in _combinations(self.grid):
+        every: Any = self.grid
+        if isinstance(every, Mapping):
+            every = [dict(zip(every, values, strict=True)) for values in product(*every.values())]
+        for settings in every:
             other = {name: value for name, value in settings.items() if defaults.get(name, ...) != value}
             if other not in found:
                 found.append(other)
@@ -121,16 +130,29 @@ class Method:
         return found
 
 
+class MeanOfDraws(LinkPredictor):
+    """A link predictor that scores with the mean over draws of its policy.
+
+    This is the best form of a policy without a preference: its most probable layers are random.
+    """
+
+    def score_pairs(
+        self, pairs: ArrayLike, layer: Name, *, context: Multiplex | None = None, draws: int = 32
+    ) -> Floats:
+        """Return the mean score of pairs over draws."""
+        return super().score_pairs(pairs, layer, context=context, draws=draws)
+
+
 def find_methods() -> "Registry[Method]":
     """Return all methods: our learner's variants first, then the baselines, in the order of their registration."""
-    from banditplex.baselines import BASELINES
-
     methods: Registry[Method] = Registry("method")
     for name, about in VARIANTS.items():
-        methods.add(name, Method(name, _variant(name), OUR_GRID, about, ours=True))
+        kind: Any = MeanOfDraws if name == "uniform" else LinkPredictor
+        variant = kind if name == OURS else partial(kind, policy=name, evidence="drawn")
+        methods.add(name, Method(name, variant, OUR_GRID, about, ours=True))
     for name, make in BASELINES.items():
         if name not in methods:
-            methods.add(name, Method(name, make, _grid(name, make), _about(name, make)))
+            methods.add(name, _baseline(name, make))
     return methods
 
 
@@ -146,37 +168,14 @@ def choose_methods(names: Iterable[str] | None = None) -> list[Method]:
     return [methods[name] for name in dict.fromkeys(wanted)]
 
 
-def _variant(name: str) -> Callable[..., LinkScorer]:
-    from banditplex.leaderboard.variants import MeanOfDraws
-    from banditplex.predictor import LinkPredictor
-
-    if name == OURS:
-        return LinkPredictor
-    make: Any = MeanOfDraws if name == "uniform" else LinkPredictor
-    return partial(make, policy=name, evidence="drawn")
-
-
-def _grid(name: str, make: Callable[..., Any]) -> Grid:
-    """Return the grid of a baseline: an attribute of what makes it, or of its class, or one of ours."""
-    ours = GRIDS.get(name, GRIDS.get(name.removesuffix("-union"), ()))
-    grid: Any = getattr(make, "grid", getattr(_made_by(make), "grid", ours))
-    return grid() if callable(grid) else grid
-
-
-def _combinations(grid: Grid) -> list[Settings]:
-    if isinstance(grid, Mapping):
-        return [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
-    return [dict(settings) for settings in grid]
-
-
-def _about(name: str, make: Callable[..., Any]) -> str:
-    """Return what a baseline is: a line of its own, or the first line of its documentation."""
-    text = ABOUT.get(name.removesuffix("-union"), (inspect.getdoc(_made_by(make)) or "").split("\n")[0].rstrip("."))
-    in_union = isinstance(make, partial) and make.keywords.get("graph") == "union"
-    return f"{text}; in the union of all layers" if in_union else text
-
-
-def _made_by(make: Any) -> Any:
-    while isinstance(make, partial):
-        make = make.func
-    return make
+def _baseline(name: str, make: Callable[..., Any]) -> Method:
+    """Return the method of a baseline; its grid and text are ours, or attributes of what makes it or of its class."""
+    made: Any = make
+    while isinstance(made, partial):
+        made = made.func
+    alone = name.removesuffix("-union")
+    grid: Any = getattr(make, "grid", getattr(made, "grid", GRIDS.get(alone, ())))
+    about = ABOUT.get(alone, (inspect.getdoc(made) or "").split("\n")[0].rstrip("."))
+    if isinstance(make, partial) and make.keywords.get("graph") == "union":
+        about += "; in the union of all layers"
+    return Method(name, make, grid() if callable(grid) else grid, about)
