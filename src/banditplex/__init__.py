@@ -19,19 +19,6 @@ if TYPE_CHECKING:
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # who wants to see it, says where
 
-__all__ = [
-    "InputError",
-    "LinkPredictor",
-    "Multiplex",
-    "__version__",
-    "evaluate",
-    "groups",
-    "load_dataset",
-    "planted",
-    "read",
-    "write",
-]
-
 _HOME = {
     "InputError": "errors",
     "LinkPredictor": "predictor",
@@ -43,6 +30,12 @@ _HOME = {
     "read": "io",
     "write": "io",
 }
+
+
+__all__ = [
+    "InputError", "LinkPredictor", "Multiplex", "__version__", "evaluate", "groups", "load_dataset", "planted", "read",
+    "write",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -165,10 +165,8 @@ def compare(measured: Measured) -> list[dict[str, Any]]:
     """Return how much higher the bandit's auc is than that of each other policy, on the same splits."""
     auc: Any = _by_seed(measured)["auc"]
     above = {other: auc["bandit"] - auc[other] for other in POLICIES if other != "bandit"}
-    return [
-        {"policy": other, "difference": float(each.mean()), "higher": int((each > 0).sum())}
-        for other, each in above.items()
-    ]
+    counts = {other: (float(each.mean()), int((each > 0).sum())) for other, each in above.items()}
+    return [{"policy": other, "difference": mean, "higher": higher} for other, (mean, higher) in counts.items()]
 
 
 def oracle_share(rows: list[dict[str, Any]]) -> float | None:
@@ -185,8 +183,8 @@ def learnt(measured: Measured) -> list[dict[str, Any]]:
     """
     rows = []
     beliefs: Any = measured.beliefs
-    for target in dict.fromkeys(measured.gains["target"]):
-        found: Any = measured.gains[measured.gains["target"] == target]
+    gains: Any = measured.gains.groupby("target", sort=False)
+    for target, found in gains:
         relevant = measured.relevant.get(target)
         believed = None if relevant is None else float(beliefs.loc[target, relevant])
         helps = found[found["helps"]]["layer"].tolist()

@@ -60,8 +60,11 @@ def validated_layers(model: LinkPredictor) -> Ints:
         layers = to_layer(np.array(target), np.flatnonzero(drawn[instance]))
         pairs = np.concatenate([data.validation_edges.pairs[here], data.validation_negatives[here]])
         asked = np.full(len(pairs), target), np.broadcast_to(layers, (len(pairs), len(layers)))
-        losses = _losses(fitted.logits_by_layer(pairs, *asked), edges=int(here.sum()))
-        best[instance] = layers[losses.argmin()]
+        label = (torch.arange(len(pairs)) < int(here.sum())).float()
+        columns = torch.from_numpy(fitted.logits_by_layer(pairs, *asked)).unbind(1)
+        one = np.zeros(len(pairs), np.int64)
+        losses = [float(Validation(one, label, column).calibrated_loss().mean()) for column in columns]
+        best[instance] = layers[np.argmin(losses)]
     return best
 
 
@@ -70,15 +73,6 @@ def _drawn_in_training(trainer: Trainer) -> Bools:
     assert trainer.policy is not None
     drawn: Bools = trainer.policy.inclusion() > 0
     return drawn | trainer.policy.takes_k
-
-
-def _losses(logits: Floats, edges: int) -> Floats:
-    """Return the loss at the best temperature of each column of logits (n, m), of which the first rows are edges."""
-    label = torch.zeros(len(logits))
-    label[:edges] = 1
-    one = np.zeros(len(logits), np.int64)
-    columns = torch.from_numpy(logits).unbind(1)
-    return np.array([float(Validation(one, label, column).calibrated_loss().mean()) for column in columns])
 
 
 def _with_one(model: LinkPredictor, layers: Ints) -> Score:

@@ -9,10 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 import pandas as pd
 import torch
-from numpy.typing import NDArray
 from scipy.special import expit, logit
 from torch import Tensor
 
+from banditplex.arrays import Floats, Ints
 from banditplex.bandits import Policy
 from banditplex.bandits.arms import to_layer
 from banditplex.errors import InputError
@@ -28,8 +28,6 @@ from banditplex.pairs.known import KnownPairs
 from banditplex.pairs.space import restrict
 from banditplex.rng import stream
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 EDGE_FOLDS = 8
 """Known edges are scored in this many groups; the encoder does not see the edges of the group that is scored."""
 CEILING, SHARP = 0.99, 24.0
@@ -58,8 +56,7 @@ class Calibration:
 
     def ratio(self, score: Floats, instance: int) -> Floats:
         """Return the log ratio (n,) of scores (n,) of a target."""
-        found: Floats = self.factor[instance] * (segments(score, self.knots) @ self.slopes) + self.bias[instance]
-        return found
+        return self.factor[instance] * (segments(score, self.knots) @ self.slopes) + self.bias[instance]
 
     def probability(self, score: Floats, instance: int, prior: float) -> Floats:
         """Return the probability (n,) of links among pairs of which a share `prior` are links.
@@ -71,15 +68,13 @@ class Calibration:
         among = max(min(prior, float(self.most[instance])), 1e-300)
         share = self.ratio(score, instance) + np.log(among)
         share = share - np.logaddexp(0, SHARP * (share - np.log(CEILING))) / SHARP
-        found: Floats = expit(share - np.log1p(-np.exp(share)) - logit(among) + logit(prior))
-        return found
+        return expit(share - np.log1p(-np.exp(share)) - logit(among) + logit(prior))
 
 
 def segments(score: Floats, knots: Floats) -> Floats:
     """Return how far scores (n,) reach below the first of the knots (K,), and into each stretch above, (n, K + 1)."""
     low, high = np.append(-np.inf, knots), np.append(knots, np.inf)
-    found: Floats = np.clip(score[:, None], low, high) - np.append(knots[0], knots)
-    return found
+    return np.clip(score[:, None], low, high) - np.append(knots[0], knots)
 
 
 class Source(Protocol):
@@ -219,7 +214,10 @@ class FittedModel:
         size = len(pairs)
         query = self._query(pairs, np.full(size, self.targets[instance]), np.broadcast_to(chosen, (size, len(chosen))))
         hiding = np.unique(view.visibility.hidden_layers(table))
-        known, fold = self._known_edges(hiding), self._folds(view.graph, query.pairs, hiding)
+        edges = [self.mx.edges(self.mx.layer_names[layer]) for layer in hiding.tolist()]
+        layer = torch.from_numpy(np.repeat(hiding, [each.shape[1] for each in edges])).to(view.device)
+        known = HiddenEdges(torch.from_numpy(np.concatenate(edges, axis=1).T).to(view.device), layer)
+        fold = self._folds(view.graph, query.pairs, hiding)
         result = torch.zeros(size, 1 + len(chosen), device=view.device)
         for number in torch.unique(fold).tolist():
             at = fold == number
@@ -273,14 +271,6 @@ class FittedModel:
             layer = torch.full_like(nothing, index)
             known |= graph.has_edge(pairs, layer) | graph.has_edge(pairs.flip(1), layer)
         return torch.where(known, pairs.sum(1) % EDGE_FOLDS, nothing)
-
-    def _known_edges(self, layers: Ints) -> HiddenEdges:
-        """Return all edges of some layers."""
-        names = self.mx.layer_names
-        found = [self.mx.edges(names[layer]) for layer in layers.tolist()]
-        layer = torch.from_numpy(np.repeat(layers, [each.shape[1] for each in found]))
-        pairs = torch.from_numpy(np.concatenate(found, axis=1).T)
-        return HiddenEdges(pairs.to(self.view.device), layer.to(self.view.device))
 
     def _check_context(self, context: Multiplex) -> Multiplex:
         """Return the context with the layers in the order of training; refuse one that the model cannot read."""

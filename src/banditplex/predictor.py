@@ -41,7 +41,6 @@ from banditplex.training.loop import Trainer
 from banditplex.training.members import Members, while_training
 from banditplex.training.threads import fitting_threads
 
-LOGGED = ("epoch", "train_loss", "validation_loss")
 QUICK_GAINS = 20_000  # edges up to which a notebook shows gains that have not been asked for yet: they take seconds
 
 
@@ -101,21 +100,19 @@ class LinkPredictor(Config, Estimator):
         mx = as_multiplex(mx)
         with fitting_threads(mx.num_edges):
             members = self.make_members(mx, targets)
-        if unused_weights(mx, members.current):
-            warn("Edge weights are not used; the setting weighted makes them count in common neighbours.")
-        kept = None
-        if checkpoint is not None:
-            kept = Checkpoint(checkpoint, mx, members, arguments=self._arguments())
         config, device = members.current.config, members.current.data.device
+        unused = not config.weighted and members.current.model.encoder is None
+        if unused and mx.weight is not None and np.ptp(mx.weight) > 0:
+            warn("Edge weights are not used; the setting weighted makes them count in common neighbours.")
+        kept = None if checkpoint is None else Checkpoint(checkpoint, mx, members, arguments=self._arguments())
         LOG.info("Training on %s; %d target layers.", mx.title, len(members.current.data.targets))
         turn = seeded(config.seed, "torch", device) if config.uses_torch_generators else nullcontext()
         bar, lock = epoch_bar(quiet=not self.verbose, lines=True), nullcontext() if kept is None else kept.held()
 
         def after_epoch(rows: list[dict[str, Any]]) -> bool:
-            row = summary(rows) | {"epochs": members.count * members.current.epochs}
+            row = summary(rows) | {"epochs": members.count * members.current.epochs, "last": members.finished}
             row |= {"member": members.trainers.index(members.current) + 1, "members": members.count}
-            row |= {"last": members.finished}
-            LOG.info("Epoch %d: loss %.4f, validation %.4f", *(row[name] for name in LOGGED))
+            LOG.info("Epoch %d: loss %.4f, validation %.4f", row["epoch"], row["train_loss"], row["validation_loss"])
             if kept is not None:
                 kept.save()
             if show is not None:
@@ -178,9 +175,7 @@ class LinkPredictor(Config, Estimator):
         `layer` (n,) is the target layer of each pair and `others` (n, m) what it may look at, as layer indices. The
         pairs must not be edges of the training graph. Use it to measure what a layer is worth.
         """
-        fitted = self._check_fitted()
-        table = np.asarray(others, np.int64)
-        target = np.asarray(layer, np.int64)
+        fitted, table, target = self._check_fitted(), np.asarray(others, np.int64), np.asarray(layer, np.int64)
         index = as_pairs(fitted.mx, pairs)
         if target.shape != (len(index),) or table.ndim != 2 or len(table) != len(index):
             shapes = f"{target.shape} and {table.shape}"
@@ -212,8 +207,7 @@ class LinkPredictor(Config, Estimator):
         fitted = self._check_fitted().within(context)
         if layer is None:
             targets = [fitted.layer_names[target] for target in fitted.targets.tolist()]
-            again = partial(self.predict_proba, prior=prior, context=context)
-            return in_own_layers(pairs, targets, again)
+            return in_own_layers(pairs, targets, partial(self.predict_proba, prior=prior, context=context))
         scores = fitted.logits(as_pairs(fitted.mx, pairs), layer)
         return fitted.calibration.probability(scores, fitted.instance(layer), fitted.check_prior(prior, layer))
 
@@ -237,8 +231,7 @@ class LinkPredictor(Config, Estimator):
         shuffle a table that is sorted by layer. `evaluate` is more careful.
         """
         fitted = self._check_fitted()
-        test = as_multiplex(mx, directed=fitted.mx.directed)
-        return mean_auc(fitted, test, fitted.seed)
+        return mean_auc(fitted, as_multiplex(mx, directed=fitted.mx.directed), fitted.seed)
 
     def which_layers(
         self, pairs: ArrayLike, *, prior: float | None = None, context: Multiplex | None = None
@@ -475,12 +468,6 @@ if LinkPredictor.__doc__:  # python -OO has none
     LinkPredictor.__doc__ = LinkPredictor.__doc__.replace(
         "{parameters}", numpydoc(SETTINGS | _ALSO).replace("\n", "\n    ")
     )
-
-
-def unused_weights(mx: Multiplex, trainer: Trainer) -> bool:
-    """Say whether a multiplex has weights that training does not look at."""
-    used = trainer.config.weighted or trainer.model.encoder is not None
-    return mx.weight is not None and not used and bool(np.ptp(mx.weight) > 0)
 
 
 def as_multiplex(data: Any, *, directed: bool = False) -> Multiplex:

@@ -86,28 +86,21 @@ def bars(
     if quiet or not sys.stderr.isatty():
         yield None
         return
+    from rich import progress
     from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        Task,
-        TaskProgressColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )  # fmt: skip
     from rich.text import Text
 
-    class TimeLeft(TimeRemainingColumn):
-        def render(self, task: Task) -> Text:
+    class TimeLeft(progress.TimeRemainingColumn):
+        def render(self, task: progress.Task) -> Text:
             still = time.monotonic() - task.fields["moved"]
             if then and task.speed and still > max(STILL, 5 / task.speed):
                 return Text(f"{then}, {still:.0f} s")
             return Text("at most " if then else "") + super().render(task) + Text(" left")
 
-    titled, said = TextColumn("{task.description}"), TextColumn("{task.fields[text]}")
-    columns = titled, BarColumn(), MofNCompleteColumn() if counted else TaskProgressColumn(), said, TimeLeft()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as room:
+    titled, said = progress.TextColumn("{task.description}"), progress.TextColumn("{task.fields[text]}")
+    done = progress.MofNCompleteColumn() if counted else progress.TaskProgressColumn()
+    columns = titled, progress.BarColumn(), done, said, TimeLeft()
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as room:
         now = time.monotonic()
         tasks = {title: room.add_task(_as_text(title), total=total, text="", moved=now) for title in titles}
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from functools import partial
 from inspect import signature
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,37 +45,22 @@ def check_policy(
     >>> check_policy("fixed", arms=[0], equivariant=False)
     """
     make = partial(make_policy, policy, **options) if isinstance(policy, str) else partial(policy, **options)
-    checks: list[_Check] = [
-        _check_inclusion,
-        _check_draws,
-        _check_generator,
-        _check_frequencies,
-        _check_one_by_one,
-        _check_round_trip,
-        _check_refusals,
-        _check_extremes,
-    ]
-    if equivariant:
-        checks.append(_check_equivariance)
-    for num_arms, k in SIZES:
-        for check in checks:
-            rng = np.random.default_rng([seed, num_arms, k])
-            _run(check, partial(make, num_arms=num_arms, k=k), rng)
+    checks = (
+        _check_inclusion, _check_draws, _check_generator, _check_frequencies, _check_one_by_one, _check_round_trip,
+        _check_refusals, _check_extremes, *([_check_equivariance] if equivariant else []),
+    )  # fmt: skip
+    for (num_arms, k), check in product(SIZES, checks):
+        sized = partial(make, num_arms=num_arms, k=k)
+        try:
+            check(sized, np.random.default_rng([seed, num_arms, k]))
+        except AssertionError:
+            raise
+        except Exception as error:
+            _expect(False, sized(num_instances=NUM_INSTANCES), "rounds of play raise no error", repr(error))
     _check_attributes(make)
 
 
 _Make = Callable[..., Policy]
-_Check = Callable[[_Make, np.random.Generator], None]
-
-
-def _run(check: _Check, make: _Make, rng: np.random.Generator) -> None:
-    """Run a check; an unexpected error is a complaint too."""
-    try:
-        check(make, rng)
-    except AssertionError:
-        raise
-    except Exception as error:
-        _expect(False, make(num_instances=NUM_INSTANCES), "rounds of play raise no error", repr(error))
 
 
 def _check_inclusion(make: _Make, rng: np.random.Generator) -> None:
@@ -83,15 +69,13 @@ def _check_inclusion(make: _Make, rng: np.random.Generator) -> None:
     A policy whose `learns` is False keeps it.
     """
     policy = make(num_instances=NUM_INSTANCES)
-    first = policy.inclusion()
+    first, shape = policy.inclusion(), (NUM_INSTANCES, policy.num_arms)
     for _ in _play(policy, rng, rounds=12):
         p = policy.inclusion()
-        shape = (NUM_INSTANCES, policy.num_arms)
         _expect(p.shape == shape, policy, f"inclusion() has shape {shape}", p.shape)
         _expect(bool((p >= 0).all() and (p <= 1).all()), policy, "inclusion lies in [0, 1]", p)
         _expect(_near(p.sum(axis=1), policy.k), policy, f"inclusion sums to k = {policy.k}", p.sum(axis=1))
-        kept = policy.learns or _near(first, p)
-        _expect(kept, policy, "inclusion never changes, as learns is False", p)
+        _expect(policy.learns or _near(first, p), policy, "inclusion never changes, as learns is False", p)
         part = policy.inclusion([2, 0])
         _expect(_near(part, p[[2, 0]]), policy, "inclusion([2, 0]) is rows 2 and 0 of inclusion()", part)
 
@@ -118,10 +102,11 @@ def _check_generator(make: _Make, rng: np.random.Generator) -> None:
     """Check that the same generator gives the same draw, and that no global one is used."""
     policy = make(num_instances=NUM_INSTANCES)
     for _ in _play(policy, rng, rounds=3):
-        before, plain = _global_state(), random.getstate()
+        before = dict(np.random.get_state(legacy=False)["state"]), random.getstate()  # noqa: NPY002
         first, second = (policy.draw(np.random.default_rng(7)).arms for _ in range(2))
         _expect(bool((first == second).all()), policy, "equal generators draw equal arms", (first, second))
-        kept = _same(before, _global_state()) and plain == random.getstate()
+        now: Any = np.random.get_state(legacy=False)["state"]  # noqa: NPY002
+        kept = _same(before[0], now) and before[1] == random.getstate()
         _expect(kept, policy, "randomness comes from the generator handed in", "a moved global generator")
 
 
@@ -154,8 +139,11 @@ def _check_one_by_one(make: _Make, rng: np.random.Generator) -> None:
         extra = _extra(many, draw, rng) if step % 3 else None
         many.update(draw, losses, extra=extra)
         for row, instance in enumerate(chosen.tolist()):
-            own = Draw([0], draw.arms[[row]], draw.probability[[row]])
-            ones[instance].update(own, losses[[row]], extra=_rows_of(extra, instance))
+            own, seen = Draw([0], draw.arms[[row]], draw.probability[[row]]), None
+            if extra is not None:
+                here = np.flatnonzero(extra.instance == instance)
+                seen = Observations(np.zeros_like(here), extra.arm[here], extra.loss[here], extra.probability[here])
+            ones[instance].update(own, losses[[row]], extra=seen)
         p, apart = many.inclusion(), np.concatenate([one.inclusion() for one in ones])
         _expect(_near(p, apart), many, "many instances equal one by one", p - apart)
 
@@ -171,10 +159,13 @@ def _check_round_trip(make: _Make, rng: np.random.Generator) -> None:
         plain = is_array or isinstance(value, int | float | str)
         _expect(plain, policy, f"state_dict()[{name!r}] is a number or a plain array", type(value).__name__)
     restored.load_state_dict(state)
-    seeds = rng.integers(1 << 30, size=8)
-    futures = [_future(each, seeds) for each in (policy, restored)]
-    same = all(bool((a == b).all()) for a, b in zip(*futures, strict=True))
-    _expect(same, policy, "a restored policy has the same future", "different inclusion")
+    for seed in rng.integers(1 << 30, size=8).tolist():
+        for each in (policy, restored):
+            own = np.random.default_rng(seed)
+            draw = each.draw(own)
+            each.update(draw, own.random(draw.arms.shape), extra=_extra(each, draw, own))
+        same = np.array_equal(policy.inclusion(), restored.inclusion())
+        _expect(same, policy, "a restored policy has the same future", "different inclusion")
     again = make(num_instances=NUM_INSTANCES)
     again.load_state_dict(state)
     _expect(_same(state, again.state_dict()), policy, "state_dict() is a copy", "one that went on changing")
@@ -229,8 +220,7 @@ def _check_equivariance(make: _Make, rng: np.random.Generator) -> None:
 def _check_attributes(make: _Make) -> None:
     """Check `arm_options` and `takes_k`: where the caller chooses k, it is kept, or refused if too large."""
     policy = make(num_arms=3, k=2, num_instances=1)
-    known = list(signature(type(policy)).parameters)
-    named = list(policy.arm_options)
+    known, named = list(signature(type(policy)).parameters), list(policy.arm_options)
     _expect(set(named) <= set(known), policy, f"arm_options are among the parameters {known}", named)
     _expect(policy.k == 2 or not policy.takes_k, policy, "k = 2 is kept, as takes_k is True", f"k = {policy.k}")
     try:
@@ -287,31 +277,6 @@ def _extra(policy: Policy, draw: Draw, rng: np.random.Generator, losses: FloatAr
     loss = rng.random(len(row)) if losses is None else rng.choice(losses, len(row))
     probability = np.where(arm % 2, np.nan, rng.uniform(0.5, 1.0, len(row)))
     return Observations(draw.instances[row], arm, loss, probability)
-
-
-def _rows_of(extra: Observations | None, instance: int) -> Observations | None:
-    """Return the observations of one instance, as instance 0."""
-    if extra is None:
-        return None
-    own = np.flatnonzero(extra.instance == instance)
-    return Observations(np.zeros_like(own), extra.arm[own], extra.loss[own], extra.probability[own])
-
-
-def _future(policy: Policy, seeds: IntArray) -> list[FloatArray]:
-    """Return inclusion over some more rounds, each with a generator of its own."""
-    out = []
-    for seed in seeds.tolist():
-        rng = np.random.default_rng(seed)
-        draw = policy.draw(rng)
-        policy.update(draw, rng.random(draw.arms.shape), extra=_extra(policy, draw, rng))
-        out.append(policy.inclusion())
-    return out
-
-
-def _global_state() -> dict[str, Any]:
-    """Return where numpy's global generator stands."""
-    state: Any = np.random.get_state()  # noqa: NPY002
-    return {"keys": state[1], "position": state[2]}
 
 
 def _same(a: dict[str, Any], b: dict[str, Any]) -> bool:
@@ -434,12 +399,8 @@ def _variants(
             changes |= {name: getattr(given, name)[own] for name in names if len(own)}
             changes[group] = getattr(given, group)[own] * 0
         yield "other comparisons do not matter", replace(given, **changes), slice(number, number + 1)
-    read = " and ".join(sorted(relevance.needs))
-    yield (
-        f"nothing but the needs ({read}) is read, and all else NaN",
-        _leave_out(batch, relevance, empty=False),
-        slice(None),
-    )
+    promise = f"nothing but the needs ({' and '.join(sorted(relevance.needs))}) is read, and all else NaN"
+    yield promise, _leave_out(batch, relevance, empty=False), slice(None)
     if relevance.symmetric:
         swapped = replace(given, target_embedding=given.layer_embedding, layer_embedding=given.target_embedding)
         yield "target and layer may be swapped, as symmetric is True", swapped, slice(None)
@@ -549,8 +510,7 @@ def _check_scores(scorer: "LinkScorer", mx: "Multiplex", seed: int) -> None:
     every = np.stack(np.nonzero(~np.eye(mx.num_nodes, dtype=np.bool_)), 1)
     others = rng.permutation(every[~mx.has_edges(every, "a")])[:12]
     pairs = np.concatenate([edges, others])
-    scores = scorer.score_pairs(pairs, "a")
-    shape = np.shape(scores)
+    shape = np.shape(scores := scorer.score_pairs(pairs, "a"))
     _expect(shape == (len(pairs),), who, f"score_pairs returns shape {(len(pairs),)} for {len(pairs)} pairs", shape)
     _expect(bool(np.isfinite(scores).all()), who, "scores are finite", scores)
     none = np.shape(scorer.score_pairs(np.empty((0, 2), np.int64), "a"))
@@ -580,8 +540,7 @@ def _null_auc(scores: FloatArray, label: NDArray[Any]) -> tuple[float, float]:
     from banditplex.evaluation import roc_auc
 
     ones = int(np.count_nonzero(label))
-    zeros = len(label) - ones
-    return roc_auc(label, scores), float(np.sqrt((len(label) + 1) / (12 * ones * zeros)))
+    return roc_auc(label, scores), float(np.sqrt((len(label) + 1) / (12 * ones * (len(label) - ones))))
 
 
 def _name(make: Any, options: dict[str, Any]) -> str:
