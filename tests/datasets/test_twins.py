@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_limits
 
-from banditplex.datasets.twins import twins
+from banditplex.datasets.planted import twins
 
 SPLITS = 3
 

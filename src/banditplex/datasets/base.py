@@ -37,14 +37,14 @@ class File:
         kind, _, expected = self.checksum.partition(":")
         if path.is_dir():
             raise InputError(f"{called or path}: expected a file, got a folder.")
-        found = _CHECKSUMS[kind](path)
+        found = _checksum(kind, path)
         if found != expected:
             raise InputError(f"{called or path}: expected checksum {kind} {expected}, got {found}.")
 
     def is_in(self, path: Path) -> bool:
         """Return whether the file at `path` has this checksum."""
         kind, _, expected = self.checksum.partition(":")
-        return _CHECKSUMS[kind](path) == expected
+        return _checksum(kind, path) == expected
 
 
 @dataclass(frozen=True)
@@ -104,14 +104,9 @@ def data_folder() -> Path | None:
     return Path(pooch.os_cache("banditplex"))
 
 
-def _sha256(path: Path) -> str:
+def _checksum(kind: str, path: Path) -> str:
+    if kind == "git":
+        content = path.read_bytes()
+        return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
     with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _git(path: Path) -> str:
-    content = path.read_bytes()
-    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
-
-
-_CHECKSUMS = {"sha256": _sha256, "git": _git}
+        return hashlib.file_digest(file, kind).hexdigest()

@@ -6,6 +6,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urljoin, urlsplit
@@ -33,31 +34,18 @@ def fetch_files(dataset: Dataset, *, known: Iterable[File] = (), progress: Progr
     if missing and not dataset.can_be_downloaded:
         where = folder or "the folder in BANDITPLEX_DATA"
         raise InputError(f"{dataset.name}: expected {missing[0].path} in {where}, got no such file. {dataset.note}")
-    if missing:
-        folder = _download(dataset, missing, folder, tuple(known), progress)
+    if missing and (folder is None or find_spec("pooch") is None):
+        hint = f"install pooch, or set BANDITPLEX_DATA to a folder with {missing[0].path}"
+        raise InputError(f"{dataset.name}: expected pooch, which downloads it, got no such package; {hint}.")
     assert folder is not None
-    return (folder / dataset.files[0].path).parent
-
-
-def _download(
-    dataset: Dataset, missing: list[File], folder: Path | None, known: tuple[File, ...], progress: Progress | None
-) -> Path:
     try:
-        import pooch  # noqa: F401
-    except ImportError:
-        folder = None
-    if folder is None:
-        raise InputError(
-            f"{dataset.name}: expected pooch, which downloads it, got no such package; install pooch, or set "
-            f"BANDITPLEX_DATA to a folder with {missing[0].path}."
-        )
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with draft_folder(folder / dataset.name) as stage:
-            _Download(dataset, folder, stage, known, progress).run(missing)
+        if missing:
+            folder.mkdir(parents=True, exist_ok=True)
+            with draft_folder(folder / dataset.name) as stage:
+                _Download(dataset, folder, stage, tuple(known), progress).run(missing)
     except OSError as error:
         raise InputError(f"{dataset.name}: {folder} cannot be written: {error.strerror or error}.") from None
-    return folder
+    return (folder / dataset.files[0].path).parent
 
 
 @dataclass(frozen=True)

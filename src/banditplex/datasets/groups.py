@@ -5,19 +5,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from banditplex.arrays import Ints
-from banditplex.datasets.sampling import (
-    Communities,
-    check_counts,
-    check_share,
-    decode,
-    distinct,
-    encode,
-    near_copy,
-    num_pairs,
-    permutations,
-    skip,
-    words,
-)
+from banditplex.datasets import sampling
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex
 from banditplex.registry import check_choice
@@ -88,19 +76,19 @@ def groups(
     """
     check_choice("shared", shared, get_args(Shared))
     check_choice("overlap", overlap, get_args(Overlap))
-    check_counts(
+    sampling.check_counts(
         num_layers=(num_layers, 1), group_size=(group_size, 1), noise_layers=(noise_layers, 0),
         num_nodes=(num_nodes, 2), edges_per_layer=(edges_per_layer, 1), num_communities=(num_communities, 1),
     )  # fmt: skip
-    check_share("within", within)
-    check_share("copied", copied)
+    sampling.check_share("within", within)
+    sampling.check_share("copied", copied)
     num_groups, left = divmod(num_layers - noise_layers, group_size)
     if num_groups < 0 or left:
         raise InputError(
             f"Expected num_layers to be noise_layers and a multiple of group_size, got {num_layers:,} layers, "
             f"{noise_layers:,} of noise, and groups of {group_size:,}."
         )
-    layout = Communities(num_nodes, num_communities)
+    layout = sampling.Communities(num_nodes, num_communities)
     near = round(within * edges_per_layer)
     layout.check_room(near, edges_per_layer, within=within)
     rng = stream(seed, "groups")
@@ -110,11 +98,12 @@ def groups(
         across = _draw(rng, group_size, layout.num_across, edges_per_layer - near, overlap, copied)
         place = _in_communities if shared == "communities" else _in_the_plane
         codes[first : first + group_size] = place(rng, layout, inside, across)
-    codes[num_groups * group_size :] = distinct(rng, noise_layers, num_pairs(num_nodes), edges_per_layer)
+    every = sampling.num_pairs(num_nodes)
+    codes[num_groups * group_size :] = sampling.distinct(rng, noise_layers, every, edges_per_layer)
     codes.sort(axis=1)
     relevant = _relevant(num_groups, group_size, noise_layers)
     return Multiplex(
-        np.stack(decode(codes.ravel(), num_nodes)),
+        np.stack(sampling.decode(codes.ravel(), num_nodes)),
         np.arange(num_layers + 1, dtype=np.int64) * edges_per_layer,
         tuple(relevant),
         np.arange(num_nodes),
@@ -125,7 +114,7 @@ def groups(
 def _draw(rng: np.random.Generator, layers: int, pairs: int, count: int, overlap: Overlap, copied: float) -> Ints:
     """Draw `count` of the numbers below `pairs` for each layer of a group: (layers, count)."""
     if overlap == "independent":
-        return distinct(rng, layers, pairs, count)
+        return sampling.distinct(rng, layers, pairs, count)
     kept = round(copied * count) if overlap == "copied" else 0
     needed = layers * count if overlap == "disjoint" else 2 * count - kept
     if needed > pairs and layers > 1:
@@ -134,27 +123,27 @@ def _draw(rng: np.random.Generator, layers: int, pairs: int, count: int, overlap
             f"overlap={overlap!r}, got {pairs:,}."
         )
     if overlap == "disjoint":
-        drawn, order = distinct(rng, 1, pairs, layers * count), permutations(rng, 1, layers * count)
+        drawn, order = sampling.distinct(rng, 1, pairs, layers * count), sampling.permutations(rng, 1, layers * count)
         return np.take_along_axis(drawn, order, axis=1).reshape(layers, count)
-    base = distinct(rng, 1, pairs, count)
-    return np.concatenate([base, near_copy(rng, np.repeat(base, layers - 1, axis=0), pairs, kept)])
+    base = sampling.distinct(rng, 1, pairs, count)
+    return np.concatenate([base, sampling.near_copy(rng, np.repeat(base, layers - 1, axis=0), pairs, kept)])
 
 
-def _in_communities(rng: np.random.Generator, layout: Communities, inside: Ints, across: Ints) -> Ints:
+def _in_communities(rng: np.random.Generator, layout: sampling.Communities, inside: Ints, across: Ints) -> Ints:
     """Return the codes of edges, given by their numbers among the pairs inside and across random communities."""
-    node = permutations(rng, 1, layout.num_nodes)[0]
+    node = sampling.permutations(rng, 1, layout.num_nodes)[0]
     one, other = node[np.concatenate([layout.inside(inside), layout.across(across)], axis=2)]
-    return encode(np.minimum(one, other), np.maximum(one, other), layout.num_nodes)
+    return sampling.encode(np.minimum(one, other), np.maximum(one, other), layout.num_nodes)
 
 
-def _in_the_plane(rng: np.random.Generator, layout: Communities, inside: Ints, across: Ints) -> Ints:
+def _in_the_plane(rng: np.random.Generator, layout: sampling.Communities, inside: Ints, across: Ints) -> Ints:
     """Return the codes of edges, given by their numbers among the near and the other pairs of random positions."""
-    position = (words(rng, 2 * layout.num_nodes) >> np.uint64(44)).astype(np.int64).reshape(-1, 2)  # exact distances
-    population = num_pairs(layout.num_nodes)
-    one, other = decode(np.arange(population), layout.num_nodes)
+    position = sampling.positions(rng, layout.num_nodes)
+    population = sampling.num_pairs(layout.num_nodes)
+    one, other = sampling.decode(np.arange(population), layout.num_nodes)
     distance = ((position[one] - position[other]) ** 2).sum(1)
     near = np.sort(np.argsort(distance, kind="stable")[: layout.num_inside])
-    others = skip(across, np.repeat(near[None], len(across), axis=0), population)
+    others = sampling.skip(across, np.repeat(near[None], len(across), axis=0), population)
     return np.concatenate([near[inside], others], axis=1)
 
 

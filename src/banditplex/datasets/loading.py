@@ -13,7 +13,7 @@ from banditplex.datasets.download import Progress, fetch_files
 from banditplex.datasets.groups import groups
 from banditplex.datasets.mixed import mixed
 from banditplex.datasets.paper import rand_internship, small_3_layers
-from banditplex.datasets.twins import twins
+from banditplex.datasets.planted import twins
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex
 from banditplex.registry import Registry
@@ -184,7 +184,11 @@ def check_dataset(name: str, **options: Any) -> Multiplex:
         assert mx.metadata.get(fact, "") == facts[fact], f"{name}: expected its {fact} in the metadata"
     _check_edges(name, mx)
     _check_edges(name, undirected)
-    _check_relevant(name, mx)
+    relevant = mx.metadata.get("relevant", dict.fromkeys(mx.layer_names, ()))
+    assert list(relevant) == list(mx.layer_names), f"{name}: expected every layer, in order, in metadata['relevant']"
+    for layer, others in relevant.items():
+        expected = f"{name}: expected other layers for {layer!r}, got {others}"
+        assert set(others) <= set(mx.layer_names) - {layer}, expected
     assert load_dataset(name, **options) == mx, f"{name}: expected the same multiplex from a second load, got another"
     return mx
 
@@ -198,14 +202,3 @@ def _check_edges(name: str, mx: Multiplex) -> None:
     same = (np.diff(mx.edge_layer) == 0) & (np.diff(source) == 0) & (np.diff(destination) == 0)
     assert not same.any(), f"{name}: expected distinct edges, got duplicates"
     assert mx.directed or (source <= destination).all(), f"{name}: expected the smaller index first in each edge"
-
-
-def _check_relevant(name: str, mx: Multiplex) -> None:
-    relevant = mx.metadata.get("relevant")
-    if relevant is None:
-        return
-    assert list(relevant) == list(mx.layer_names), f"{name}: expected every layer, in order, in metadata['relevant']"
-    for layer, others in relevant.items():
-        assert set(others) <= set(mx.layer_names) - {layer}, (
-            f"{name}: expected other layers for {layer!r}, got {others}"
-        )

@@ -4,7 +4,7 @@ import numpy as np
 
 from banditplex.arrays import Ints
 from banditplex.datasets.planted import planted, similar_layer
-from banditplex.datasets.sampling import decode, num_pairs, permutations, words
+from banditplex.datasets.sampling import decode, num_pairs, permutations, positions, words
 from banditplex.multiplex import Multiplex
 from banditplex.rng import stream
 
@@ -42,15 +42,14 @@ def mixed(seed: int = 0) -> Multiplex:
     """
     groups = planted(5, 2, 0.5, num_nodes=NODES, edges_per_layer=EDGES, communities=20, within=0.85, seed=seed)
     rng = stream(seed, "mixed")
-    positions, others = _positions(rng), _positions(rng)
-    hubs = _attach(rng)
+    place, elsewhere, hubs = positions(rng, NODES), positions(rng, NODES), _attach(rng)
     edges = {
         "communities": groups.edges("g1-base"),
         "communities-kin": groups.edges("g1-copy1"),
         "communities-far": groups.edges("g2-base"),
-        "plane": _near(rng, positions),
-        "plane-kin": _near(rng, positions),
-        "plane-far": _near(rng, others),
+        "plane": _near(rng, place),
+        "plane-kin": _near(rng, place),
+        "plane-far": _near(rng, elsewhere),
         "hubs": hubs,
         "hubs-kin": similar_layer(hubs, NODES, 0.5, rng),
         "noise": groups.edges("noise1"),
@@ -64,15 +63,10 @@ def mixed(seed: int = 0) -> Multiplex:
     )  # fmt: skip
 
 
-def _positions(rng: np.random.Generator) -> Ints:
-    """Draw positions (NODES, 2): integers, so that distances are exact."""
-    return (words(rng, 2 * NODES) >> np.uint64(44)).astype(np.int64).reshape(NODES, 2)
-
-
-def _near(rng: np.random.Generator, positions: Ints) -> Ints:
+def _near(rng: np.random.Generator, place: Ints) -> Ints:
     """Return the pairs (2, EDGES) with the smallest squared distances, each multiplied by a random factor."""
     low, high = decode(np.arange(num_pairs(NODES)), NODES)
-    distance = ((positions[low] - positions[high]) ** 2).sum(1)
+    distance = ((place[low] - place[high]) ** 2).sum(1)
     factor = 256 + (words(rng, len(low)) % np.uint64(769)).astype(np.int64)
     chosen = np.sort(np.argsort(distance * factor, kind="stable")[:EDGES])
     return np.stack([low[chosen], high[chosen]])

@@ -53,6 +53,11 @@ def words(rng: np.random.Generator, size: int) -> npt.NDArray[np.uint64]:
     return rng.integers(0, _WORD, size, dtype=np.uint64, endpoint=True)
 
 
+def positions(rng: np.random.Generator, size: int) -> Ints:
+    """Draw positions in a square, (size, 2): integers, so that distances are exact."""
+    return (words(rng, 2 * size) >> np.uint64(44)).astype(np.int64).reshape(size, 2)
+
+
 def num_pairs(num_nodes: Count, *, directed: bool = False) -> Count:
     """Return the number of pairs of different nodes."""
     return num_nodes * (num_nodes - 1) // (1 if directed else 2)

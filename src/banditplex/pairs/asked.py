@@ -54,14 +54,13 @@ def in_own_layers(pairs: ArrayLike, targets: Sequence[Name], score: Callable[[An
     """Return the scores (n,) of pairs: of a table with columns source, target and layer, or of the only target."""
     if not isinstance(pairs, pd.DataFrame) or pairs.shape[1] == 2:
         if len(targets) > 1:
-            raise InputError(
-                f"Expected layer=, one of the {len(targets)} targets, or a table with a column layer, got neither."
-            )
+            expected = f"layer=, one of the {len(targets)} targets, or a table with a column layer"
+            raise InputError(f"Expected {expected}, got neither.")
         return score(pairs, targets[0])
-    names = choose_columns([str(name) for name in pairs.columns], {})
+    columns = [str(name) for name in pairs.columns]
+    table, names = pairs.set_axis(columns, axis=1), choose_columns(columns, {})
     if "layer" not in names:
-        raise InputError(f"Expected a column layer, or layer=, got columns {', '.join(map(str, pairs.columns))}.")
-    table = pairs.set_axis([str(name) for name in pairs.columns], axis=1)
+        raise InputError(f"Expected a column layer, or layer=, got columns {', '.join(columns)}.")
     ends, result = table[[names["source"], names["destination"]]].to_numpy(), np.empty(len(table))
     code, layers = pd.factorize(table[names["layer"]], use_na_sentinel=False)
     for number, layer in enumerate(layers.tolist()):

@@ -114,14 +114,13 @@ def find_candidates(
     place = Layer(mx, layer, space)
     own, union = adjacency(mx, layer), adjacency(mx, None)
     found = {
-        "linked": linked(place, union, 2 * size),
-        "neighbours": np.concatenate([two_steps(place, matrix, size) for matrix in (own, union)]),
-        "degrees": np.concatenate([by_degrees(place, *sizes, size) for sizes in _sizes(mx, layer, union)]),
-        "positions": np.concatenate(
-            [np.empty(0, np.int64)] + [nearest(place, each, np.diff(union.indptr), size) for each in positions]
-        ),
+        "linked": [linked(place, union, 2 * size)],
+        "neighbours": [two_steps(place, matrix, size) for matrix in (own, union)],
+        "degrees": [by_degrees(place, *sizes, size) for sizes in _sizes(mx, layer, union)],
+        "positions": [nearest(place, each, np.diff(union.indptr), size) for each in positions],
     }
-    return {way: place.pairs(np.unique(found[way])) for way in WAYS}
+    empty = np.empty(0, np.int64)
+    return {way: place.pairs(np.unique(np.concatenate([empty, *found[way]]))) for way in WAYS}
 
 
 def adjacency(mx: Multiplex, layer: int | None) -> sp.csr_array:

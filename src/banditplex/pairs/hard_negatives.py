@@ -26,11 +26,8 @@ from banditplex.pairs.negatives import fill_rows, row_blocks, uniform_pairs
 
 RESTART = 0.15
 STEPS = 20  # longest random walk in PageRank; longer ones have probability 0.85 ** 21 = 0.03
-
 MIN_PROBABILITY = 1e-4  # walks that reach a node with a smaller probability are dropped, which keeps PageRank sparse
-
 DECIMALS = 10  # scores are rounded to so many decimals before they are compared
-
 BUDGET = 1 << 21  # approximate number of candidates that are ranked at a time
 
 

@@ -11,7 +11,6 @@ from banditplex.multiplex import Multiplex
 if TYPE_CHECKING:
     from banditplex.pairs.space import PairSpace
 
-
 MANY = 1 << 14  # with more keys than this, sorting them before the lookup is faster
 
 
@@ -121,9 +120,8 @@ class KnownPairs:
 def check_key_size(num_layers: int, num_nodes: int) -> None:
     """Refuse multiplexes whose pairs have no 64-bit keys."""
     if num_layers * num_nodes**2 >= 2**63:
-        raise InputError(
-            f"Expected layers x nodes x nodes below 2**63, got {num_layers:,} layers and {num_nodes:,} nodes."
-        )
+        got = f"{num_layers:,} layers and {num_nodes:,} nodes"
+        raise InputError(f"Expected layers x nodes x nodes below 2**63, got {got}.")
 
 
 def pair_keys(layer: Ints, pairs: Ints, num_nodes: int, *, ordered: bool) -> Ints:

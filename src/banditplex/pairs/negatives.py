@@ -15,10 +15,8 @@ from banditplex.pairs.known import KnownPairs, contains, in_order, repeated, rep
 from banditplex.pairs.space import PairSpace, Propose, restrict
 
 NEGATIVES_AT_ONCE = 1 << 20  # number of negatives in memory at a time, where each positive has its own
-
 MAX_EMPTY_ROUNDS = 100
 """Rounds of rejection sampling without a valid pair before the fallback: uniform proposals, then enumeration."""
-
 SCARCE = 1 / 16
 """Layers in which a smaller share of pairs is free have their negatives listed: rejection would take too long."""
 
@@ -107,10 +105,7 @@ def degree_pairs(mx: Multiplex, space: PairSpace | None = None) -> Propose:
     return propose
 
 
-PROPOSALS: dict[str, Callable[[Multiplex, PairSpace | None], Propose]] = {
-    "uniform": uniform_pairs,
-    "degree": degree_pairs,
-}
+PROPOSALS = {"uniform": uniform_pairs, "degree": degree_pairs}
 
 
 def _proposals(mx: Multiplex, known: KnownPairs, kind: str, need: Ints) -> tuple[Propose, Propose]:

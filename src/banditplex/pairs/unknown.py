@@ -83,9 +83,8 @@ class UnknownPairs:
         few = (self._mx.num_nodes**2 <= 4 * size) | (self._free[layers] <= size)
         listed = [self._list(layer, rng) for layer in layers[few].tolist()]
         which, pairs, weight = self._draw(layers[~few], size, rng)
-        which = np.concatenate(
-            [np.repeat(np.flatnonzero(few), [len(each) for each in listed]), np.flatnonzero(~few)[which]]
-        )
+        all_of_few = np.repeat(np.flatnonzero(few), [len(each) for each in listed])
+        which = np.concatenate([all_of_few, np.flatnonzero(~few)[which]])
         weight = np.concatenate([np.ones(len(which) - len(pairs)), weight])
         pairs, order = np.concatenate([*listed, pairs]), np.argsort(which, kind="stable")
         return which[order], pairs[order], weight[order]
