@@ -2,12 +2,11 @@
 
 import pyarrow as pa
 
-from banditplex.io.base import parse_names
+from banditplex.io.base import parse_names, unpacked_limit
 from banditplex.io.dispatch import Path, _shown
 from banditplex.io.edgelists import looks_like_headers, natural
 from banditplex.io.lines import index_names
 from banditplex.io.tables.text import sniff_delimiter, sniff_encoding
-from banditplex.io.text import unpacked_limit
 from tests.shown import shown
 
 

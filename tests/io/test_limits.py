@@ -18,10 +18,10 @@ import pytest
 import banditplex as bx
 from banditplex.datasets.base import Dataset, File
 from banditplex.datasets.download import _Download
-from banditplex.io import detect, text
+from banditplex.io import base, detect
+from banditplex.io.base import FLOOR
 from banditplex.io.tables.nodes import with_node_table
 from banditplex.io.tables.pairs import read_pairs
-from banditplex.io.text import FLOOR
 from tests.refusals import refuses
 
 
@@ -154,7 +154,7 @@ def packed(folder, kind, header, line, rows):
 @pytest.mark.parametrize("kind", ["csv.gz", "parquet", "csv.zip"])
 def test_tables_of_nodes_and_pairs_are_bounded(tmp_path, kind, floor, rows, monkeypatch):
     """Seven million lines of ten bytes are more than 64 MiB; so are two columns of eight bytes. The same in small."""
-    monkeypatch.setattr(text, "FLOOR", floor)
+    monkeypatch.setattr(base, "FLOOR", floor)
     mx = bx.Multiplex.from_edges(["a"], ["b"], "x")
     nodes = packed(tmp_path, kind, "id,type", "aaaa,bbbb", rows)
     assert nodes.stat().st_size < 1 << 20

@@ -246,7 +246,7 @@ def _read_context(path: Path, before: Reading, mx: "Multiplex", nodes: Path | No
     """Return the training graph with the edges of a file; a table is read as that of the run was."""
     from banditplex.io import read
     from banditplex.io.tables.files import SUFFIXES
-    from banditplex.io.tables.folder import header_of
+    from banditplex.io.tables.reading import header_of
     from banditplex.multiplex.names import ONLY_LAYER
     from banditplex.multiplex.options import TableOptions
 

@@ -13,7 +13,7 @@ from urllib.parse import urljoin, urlsplit
 
 from banditplex.datasets.base import Dataset, File, data_folder
 from banditplex.errors import InputError
-from banditplex.io.text import unpacked_limit
+from banditplex.io.base import unpacked_limit
 from banditplex.storage.files import clear_drafts, draft_folder
 
 Progress = Callable[[int, int], None]  # called with (bytes done, bytes in all)

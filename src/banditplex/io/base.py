@@ -1,19 +1,19 @@
-"""The `Format` class, and what all formats share: side notes, parsing of names."""
+"""The `Format` class, and what all formats share: side notes, parsing of names, progress and limits of size."""
 
+import io
 import json
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from banditplex.errors import InputError
+from banditplex.errors import FormatError
 from banditplex.multiplex import Multiplex, Name
-from banditplex.multiplex.build import EdgeError
 from banditplex.multiplex.names import Names, factorize
+from banditplex.multiplex.options import check_max_size
 from banditplex.multiplex.spelling import are_tidy
 from banditplex.schema import ANYTHING, DISTINCT_NAMES, check, check_version, parse
 
@@ -47,15 +47,6 @@ def begins_with(path: Path, pattern: bytes) -> bool:
         return False
     with path.open("rb") as file:
         return re.search(pattern, file.read(1 << 16), re.MULTILINE) is not None
-
-
-@contextmanager
-def locating(located: Callable[[str, int], InputError]) -> Iterator[None]:
-    """Turn an error about an edge into `located(message, edge)`, which names its place in the file."""
-    try:
-        yield
-    except EdgeError as error:
-        raise located(error.message, error.edge) from None
 
 
 # A side note, NAME.meta.json next to the file NAME, stores what the format cannot: direction, unused names, ...
@@ -116,3 +107,62 @@ def parse_names(tokens: Any) -> Names:
         return names.astype(np.int64)
     except OverflowError:
         return names
+
+
+# Progress, and limits of size
+
+
+class Counted(io.FileIO):
+    """A file that reports how many bytes have been read."""
+
+    def __init__(self, path: Path, progress: Progress) -> None:
+        super().__init__(path)
+        self._progress, self._done, self._total = progress, 0, path.stat().st_size
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Read and report."""
+        block = super().read(size) or b""
+        self._done += len(block)
+        self._progress(self._done, self._total)
+        return block
+
+
+def show(token: bytes) -> str:
+    """Return bytes of a file for a message, in any encoding, cut after 40 characters."""
+    text = token.decode(errors="backslashreplace")
+    return repr(text if len(text) <= 40 else text[:40] + "...")
+
+
+FLOOR, FACTOR = 1 << 26, 100
+"""A compressed file may always grow to 64 MiB, and beyond that to 100 times its size; graph files may have 64 MiB."""
+
+
+def unpacked_limit(size: int, max_size: int | None = None) -> int:
+    """Return how many bytes a compressed file of `size` bytes may grow to."""
+    check_max_size(max_size)
+    return max(FLOOR, FACTOR * size) if max_size is None else max_size
+
+
+def too_large(path: Path, limit: int, hint: str = "; max_size= raises the limit") -> FormatError:
+    """Return an error about a file that grows beyond the limit."""
+    return FormatError(f"expected at most {limit:,} bytes after decompression, got more{hint}", path=path)
+
+
+class Bounded(io.RawIOBase):
+    """A stream that refuses to yield more than `limit` bytes."""
+
+    def __init__(self, stream: BinaryIO, path: Path, limit: int) -> None:
+        self._stream, self._path, self._limit, self._done = stream, path, limit, 0
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+        """Read into a buffer, up to the limit."""
+        block = self._stream.read(len(buffer))
+        self._done += len(block)
+        if self._done > self._limit:
+            raise too_large(self._path, self._limit)
+        buffer[: len(block)] = block
+        return len(block)

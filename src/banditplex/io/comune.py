@@ -7,7 +7,7 @@
 import re
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -38,28 +38,20 @@ def read(
         raise FormatError("expected lines of `layer node node [weight]`, got an empty file", path=path)
     layer, *ends = (rows.integers(column, name) for column, name in enumerate(COLUMNS[:3]))
     layer_ids, (layer,) = _index([layer], None if layer_file is None else layer_file.ids, rows, "layer")
-    node_ids, ends = _index(ends, _declare(ends, num_nodes) if node_file is None else node_file.ids, rows, "node")
+    declared = None if node_file is None else node_file.ids
+    if declared is None and num_nodes is not None:
+        declared = np.arange(num_nodes) + (not any((each == 0).any() for each in ends))  # ids begin with 0 or 1
+    node_ids, ends = _index(ends, declared, rows, "node")
     if node_file is not None and num_nodes not in (None, len(node_ids)):
         raise FormatError(f"expected {num_nodes} nodes, got {len(node_ids)}", path=node_file.path)
     if progress:
         progress(path.stat().st_size, path.stat().st_size)
+    layer_names = layer_ids if layer_file is None else layer_file.names
+    node_names = node_ids if node_file is None else node_file.names
+    names: dict[str, Any] = {"layer_names": layer_names, "node_names": node_names, "directed": bool(directed)}
     with naming_rows([rows]):
-        return Multiplex.from_indices(
-            ends[0],
-            ends[1],
-            layer,
-            weight=rows.numbers(3, "a number as weight") if rows.width == 4 else None,
-            layer_names=layer_ids if layer_file is None else layer_file.names,
-            node_names=node_ids if node_file is None else node_file.names,
-            directed=bool(directed),
-        )
-
-
-def _declare(ends: list[Ints], num_nodes: int | None) -> Ints | None:
-    if num_nodes is None:
-        return None
-    first = 0 if any((each == 0).any() for each in ends) else 1
-    return np.arange(first, first + num_nodes)
+        weight = rows.numbers(3, "a number as weight") if rows.width == 4 else None
+        return Multiplex.from_indices(ends[0], ends[1], layer, weight=weight, **names)
 
 
 def _index(columns: list[Ints], ids: Ints | None, rows: Rows, what: str) -> tuple[Ints, list[Ints]]:

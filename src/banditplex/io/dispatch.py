@@ -9,7 +9,6 @@ from banditplex.errors import FormatError, InputError
 from banditplex.io import comune, edgelists, folder, gatne, graphml, multinet, triples
 from banditplex.io.base import Format, Progress, side_note_path
 from banditplex.io.tables import reading as tables
-from banditplex.io.tables.folder import tables_in
 from banditplex.io.tables.nodes import with_node_table
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.convert import as_multiplex
@@ -118,7 +117,7 @@ def _choose(paths: Sequence[Path], options: Mapping[str, Any]) -> Format:
         return tables.TABLES
     (path,) = paths
     asked = any(name in options for name in (*EDGE_ROLES, "wide", "matrix"))
-    if path.is_dir() and asked and tables_in(path):
+    if path.is_dir() and asked and tables.tables_in(path):
         return tables.TABLES
     found = detect(path)
     return edgelists.FORMAT if found is tables.TABLES and options.get("header") is False else found

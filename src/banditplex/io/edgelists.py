@@ -9,7 +9,7 @@ import numpy as np
 
 from banditplex.errors import FormatError
 from banditplex.io.base import Format, Progress, parse_names
-from banditplex.io.lines import BLANKS, Rows, index_fields, join_weights, naming_rows, parse_rows, read_text
+from banditplex.io.lines import BLANKS, Rows, index_fields, naming_rows, parse_rows, read_text
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.notes import note as tell
 from banditplex.multiplex.notes import show_files
@@ -28,10 +28,7 @@ def read(
     header: bool | None = None,
     progress: Progress | None = None,
 ) -> Multiplex:
-    """Read a folder of edge lists; layers are named after their files.
-
-    Options: docs/file-formats.md#edge-lists.
-    """
+    """Read a folder of edge lists; layers are named after their files. Options: docs/file-formats.md#edge-lists."""
     files, documents = _layer_files(path, pattern)
     if documents:
         tell(f"{path}: not read, as they are no edge lists: {show_files([each.name for each in documents])}.")
@@ -49,7 +46,12 @@ def read(
         if progress:
             progress(done[len(parts) - 1], done[-1])
     parts = _without_headers(parts, path) if header is None else parts
-    return _join(parts, [names[place] for place in order], bool(directed))
+    layer = np.repeat(np.arange(len(parts)), [len(rows) for rows in parts])
+    nodes, (source, destination) = index_fields(parts, (0, 1))
+    about: dict[str, Any] = {"node_names": nodes, "layer_names": [names[place] for place in order]}
+    about |= {"weight": _weight(parts), "time": _time(parts), "directed": bool(directed)}
+    with naming_rows(parts):
+        return Multiplex.from_indices(source, destination, layer, **about)
 
 
 def _layer_files(path: Path, pattern: str) -> tuple[list[Path], list[Path]]:
@@ -95,21 +97,6 @@ def _without_headers(parts: list[Rows], folder: Path) -> list[Rows]:
     return [_read_layer(rows.path, True) if rows.path in headed else rows for rows in parts]
 
 
-def _join(parts: list[Rows], layers: list[Any], directed: bool) -> Multiplex:
-    nodes, (source, destination) = index_fields(parts, (0, 1))
-    with naming_rows(parts):
-        return Multiplex.from_indices(
-            source,
-            destination,
-            np.repeat(np.arange(len(parts)), [len(rows) for rows in parts]),
-            node_names=nodes,
-            layer_names=layers,
-            weight=join_weights(parts, 2),
-            time=_time(parts),
-            directed=directed,
-        )
-
-
 def looks_like_headers(heads: Sequence[tuple[list[str], list[list[str]]]]) -> bool:
     """Return whether the first lines of files, given with the cells below, are no edges but names of two columns.
 
@@ -122,6 +109,13 @@ def looks_like_headers(heads: Sequence[tuple[list[str], list[list[str]]]]) -> bo
         return False
     above = parse_names(sorted(below)).dtype != object and parse_names(sorted(words)).dtype == object
     return above or (len(filled) > 1 and all(names == filled[0][0] for names, _ in filled))
+
+
+def _weight(parts: list[Rows]) -> Any:
+    if all(rows.width < 3 for rows in parts):
+        return None
+    found = [rows.numbers(2, "a number as weight") if rows.width > 2 else np.ones(len(rows)) for rows in parts]
+    return np.concatenate(found)
 
 
 def _time(parts: list[Rows]) -> Any:

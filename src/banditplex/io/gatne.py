@@ -74,14 +74,8 @@ class Parts:
 
     def multiplex(self, keep: Any, directed: bool) -> Multiplex:
         """Return some of the lines as a multiplex."""
-        return Multiplex.from_indices(
-            self.source[keep],
-            self.destination[keep],
-            self.layer[keep],
-            node_names=self.nodes,
-            layer_names=self.layers,
-            directed=directed,
-        )
+        edges = self.source[keep], self.destination[keep], self.layer[keep]
+        return Multiplex.from_indices(*edges, node_names=self.nodes, layer_names=self.layers, directed=directed)
 
     def splits(self, directed: bool) -> Splits:
         """Return the first file as the training graph, and the pairs of the two others."""

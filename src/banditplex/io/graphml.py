@@ -11,10 +11,10 @@ import numpy as np
 
 from banditplex.arrays import Floats
 from banditplex.errors import FormatError, InputError
-from banditplex.io.base import Format, Progress, begins_with, parse_names
-from banditplex.io.text import check_file_size
+from banditplex.io.base import FLOOR, Format, Progress, begins_with, parse_names
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.convert import as_number, from_attributes, redirect
+from banditplex.multiplex.options import check_max_size
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -36,10 +36,14 @@ def read(
     progress: Progress | None = None,
 ) -> Multiplex:
     """Read a graph file; other edge attributes are ignored. Options: docs/file-formats.md#graphml."""
-    check_file_size(path, max_size, MEMORY)
+    check_max_size(max_size)
+    size, limit = path.stat().st_size, FLOOR if max_size is None else max_size
+    if size > limit:
+        memory = f"reading it takes about {MEMORY} times as much memory; max_size={size} allows it"
+        raise FormatError(f"expected a file of at most {limit:,} bytes, got {size:,}; {memory}", path=path)
     graph = _parse(path)
     if progress:
-        progress(path.stat().st_size, path.stat().st_size)
+        progress(size, size)
     nodes = [str(node) for node in graph] if names is None else _names(graph, names)
     attributes = dict(zip(nodes, (each for _, each in graph.nodes(data=True)), strict=True))
     mx = from_attributes(

@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,8 @@ import pyarrow.csv
 
 from banditplex.arrays import Bools, Ints
 from banditplex.errors import FormatError
-from banditplex.io.base import locating, parse_names
-from banditplex.multiplex.build import Numbers
+from banditplex.io.base import parse_names
+from banditplex.multiplex.build import EdgeError, Numbers
 from banditplex.multiplex.names import Names, factorize
 
 Column = Any  # a pyarrow.ChunkedArray of strings
@@ -62,9 +61,13 @@ class Rows:
         return self.columns[column]
 
     def numbers(self, column: int, expected: str) -> Numbers:
-        """Return a column as int64 if all fields are integers, otherwise as float64."""
-        integers = _as_integers(self.columns[column])
-        return self._cast(column, pa.float64(), expected) if integers is None else integers
+        """Return a column as int64 if all fields are plain integers (no +, no leading 0), otherwise as float64."""
+        fields, plain = self.columns[column], r"^(0|-?[1-9][0-9]*)$"
+        parts = fields.slice(0, 1000), fields  # a failing cast is slow: check first
+        if all(pc.all(pc.match_substring_regex(part, plain)).as_py() is not False for part in parts):
+            with suppress(pa.ArrowInvalid):  # beyond 64 bits
+                return np.asarray(pc.cast(fields, pa.int64()), np.int64)
+        return self._cast(column, pa.float64(), expected)
 
     def integers(self, column: int, name: str) -> Ints:
         """Return a column of integers."""
@@ -77,15 +80,6 @@ class Rows:
         except pa.ArrowInvalid:
             row = _first_failure(fields, kind)
             raise self.error(f"expected {expected}, got {fields[row].as_py()!r}", row) from None
-
-
-def join_weights(parts: Sequence[Rows], column: int) -> Numbers | None:
-    """Return the weights in a column of all parts, 1 for parts without it; None if no part has it."""
-    if all(rows.width <= column for rows in parts):
-        return None
-    return np.concatenate(
-        [rows.numbers(column, "a number as weight") if rows.width > column else np.ones(len(rows)) for rows in parts]
-    )
 
 
 def read_text(path: Path, *, comments: Sequence[bytes] = ()) -> bytes:
@@ -119,8 +113,15 @@ def parse_rows(text: bytes, path: Path, *, delimiter: str, widths: range) -> Row
     if width not in widths:
         expected = " to ".join(str(each) for each in sorted({widths[0], widths[-1]}))
         raise FormatError(f"expected {expected} columns, got {width}: {_show(first[1])}", path=path, line=first[0])
+    names = [str(column) for column in range(width)]
+    kinds = dict.fromkeys(names, pa.string())
     try:
-        columns = _parse(text, delimiter, width).columns
+        columns = pyarrow.csv.read_csv(
+            pa.BufferReader(pa.py_buffer(text)),
+            pyarrow.csv.ReadOptions(column_names=names, block_size=1 << 22),
+            pyarrow.csv.ParseOptions(delimiter=delimiter, quote_char=False, double_quote=False),
+            pyarrow.csv.ConvertOptions(column_types=kinds, null_values=[], strings_can_be_null=False, check_utf8=False),
+        ).columns
     except pa.ArrowInvalid as error:
         raise _ragged(text, path, delimiter, width) or FormatError(str(error), path=path) from None
     if delimiter != BLANKS and (b" " in text or b"\t" in text):
@@ -136,18 +137,6 @@ def _tidy(text: bytes, delimiter: str) -> bytes:
     while b"  " in text:
         text = text.replace(b"  ", b" ")
     return text.replace(b" \n", b"\n").replace(b"\n ", b"\n").strip(b" ")
-
-
-def _parse(text: bytes, delimiter: str, width: int) -> pa.Table:
-    names = [str(column) for column in range(width)]
-    return pyarrow.csv.read_csv(
-        pa.BufferReader(pa.py_buffer(text)),
-        read_options=pyarrow.csv.ReadOptions(column_names=names, block_size=1 << 22),
-        parse_options=pyarrow.csv.ParseOptions(delimiter=delimiter, quote_char=False, double_quote=False),
-        convert_options=pyarrow.csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.string()), null_values=[], strings_can_be_null=False, check_utf8=False
-        ),
-    )
 
 
 def filled_lines(text: bytes) -> Iterator[tuple[int, bytes]]:
@@ -192,17 +181,6 @@ def _first_failure(fields: Column, kind: Any) -> int:
 # Names
 
 
-def _as_integers(fields: Column) -> Ints | None:
-    """Return a column as int64, or None unless all fields are plain integers (no +, no leading 0)."""
-    for some in (fields.slice(0, 1000), fields):  # a failing cast is slow: check first
-        if pc.all(pc.match_substring_regex(some, r"^(0|-?[1-9][0-9]*)$")).as_py() is False:
-            return None
-    try:
-        return np.asarray(pc.cast(fields, pa.int64()), np.int64)
-    except pa.ArrowInvalid:  # beyond 64 bits
-        return None
-
-
 def index_names(columns: Sequence[Column], *, declared: Sequence[Column] = ()) -> tuple[Names, list[Ints]]:
     """Return the distinct names, integers if all fields are, and for each column the name indices of its fields.
 
@@ -227,17 +205,15 @@ def index_fields(parts: Sequence[Rows], fields: Sequence[int]) -> tuple[Names, l
     return index_names([pa.chunked_array(each, pa.string()) for each in chunks])
 
 
-def _error_of_part(parts: Sequence[Rows], message: str, row: int) -> FormatError:
-    for rows in parts:
-        if row < len(rows):
-            return rows.error(message, row)
-        row -= len(rows)
-    raise AssertionError("the row is beyond all parts")
-
-
-def naming_rows(parts: Sequence[Rows]) -> AbstractContextManager[None]:
+@contextmanager
+def naming_rows(parts: Sequence[Rows]) -> Iterator[None]:
     """Turn an error about an edge into an error about its line; the edges are the concatenated rows of `parts`."""
-    return locating(partial(_error_of_part, parts))
+    try:
+        yield
+    except EdgeError as error:
+        ends = np.cumsum([len(rows) for rows in parts])
+        place = int(np.searchsorted(ends, error.edge, side="right"))
+        raise parts[place].error(error.message, error.edge - int(ends[place]) + len(parts[place])) from None
 
 
 def tokens(names: Iterable[Any]) -> Column:

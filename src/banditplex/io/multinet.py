@@ -14,9 +14,10 @@ import numpy.typing as npt
 
 from banditplex.arrays import Bools
 from banditplex.errors import FormatError, InputError
-from banditplex.io.base import Format, Progress, begins_with, locating
+from banditplex.io.base import Format, Progress, begins_with
 from banditplex.io.lines import index_names, read_text, tokens
 from banditplex.multiplex import Multiplex
+from banditplex.multiplex.build import EdgeError
 
 SECTIONS = (
     *("VERSION", "TYPE", "ACTOR ATTRIBUTES", "VERTEX ATTRIBUTES", "EDGE ATTRIBUTES"),
@@ -64,10 +65,7 @@ def read(
     time: str | None = None,
     progress: Progress | None = None,
 ) -> Multiplex:
-    """Read a multinet file; files of type multilayer must not have edges between layers.
-
-    Options: docs/file-formats.md#multinet.
-    """
+    """Read a multinet file, without edges between layers. Options: docs/file-formats.md#multinet."""
     sections = _split(path)
     multilayer = any(map(_is_multilayer, sections["TYPE"]))
     declared = _read_layers(sections["LAYERS"], multilayer)
@@ -82,7 +80,7 @@ def read(
     listed = tokens([*declared, *(row.fields[1] for row in vertices)])
     layers, (layer,) = index_names([tokens(edge.layer for edge in edges)], declared=[listed])
     numeric = {name for types in attributes.values() for name, kind in types.items() if kind in _NUMERIC}
-    columns = {
+    columns: dict[str, Any] = {
         "source": source,
         "destination": destination,
         "layer": layer,
@@ -93,14 +91,14 @@ def read(
     directed = bool(arrows.any()) if directed is None else directed
     if progress:
         progress(path.stat().st_size, path.stat().st_size)
-    with locating(lambda message, edge: FormatError(message, path=path, line=edges[edge].row.line)):
+    columns = _both_ways(columns, ~arrows) if directed else columns
+    about = {"undirected_layers": layers[~arrows].tolist()} if directed and not arrows.all() else {}
+    try:
         return Multiplex.from_indices(
-            **(_both_ways(columns, ~arrows) if directed else columns),
-            node_names=nodes,
-            layer_names=layers,
-            directed=directed,
-            metadata={"undirected_layers": layers[~arrows].tolist()} if directed and not arrows.all() else {},
+            **columns, node_names=nodes, layer_names=layers, directed=directed, metadata=about
         )
+    except EdgeError as error:
+        raise FormatError(error.message, path=path, line=edges[error.edge].row.line) from None
 
 
 def _split(path: Path) -> dict[str, list[Row]]:

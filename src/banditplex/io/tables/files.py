@@ -1,6 +1,8 @@
 """One way to read any table, with the same options and limits: its columns by role, all of it, or its head."""
 
+import zipfile
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -9,13 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io.base import Progress, read_side_note
-from banditplex.io.tables import excel, parquet
+from banditplex.io.base import FACTOR, Progress, read_side_note, too_large, unpacked_limit
+from banditplex.io.tables import parquet
 from banditplex.io.tables.text import Dialect, opened, read_columns, records, sniff
 from banditplex.multiplex.cells import Origin, integer_names
 from banditplex.multiplex.frame import read_frame
 from banditplex.multiplex.names import as_names
-from banditplex.multiplex.notes import collected
+from banditplex.multiplex.notes import collected, note
 from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import EDGE_ROLES, PAIR_ROLES
 from banditplex.multiplex.spelling import tidy_names
@@ -27,6 +29,8 @@ KINDS = {"csv": (".csv", ".csv.gz"), "tsv": (".tsv", ".tsv.gz"), "xlsx": (".xlsx
 """Kinds of tables, and how the names of their files end."""
 SUFFIXES = tuple(suffix for suffixes in KINDS.values() for suffix in suffixes)
 BETWEEN = {"csv": ",", "tsv": "\t"}  # what is usual between the columns of text
+SPARSE = 10**7
+"""Cells that a sheet may always have; a larger one is refused if fewer than one of `FACTOR` cells is used."""
 
 
 class Part(NamedTuple):
@@ -86,7 +90,7 @@ def load(
         ours = "nodes" in note or "layers" in note
         return Part(*read_columns(path, BETWEEN[kind], options, roles=roles, progress=progress, ours=ours), note, True)
     if kind == "xlsx":
-        frame = excel.read_sheet(path, options)
+        frame = read_sheet(path, options)
         if progress:
             progress(path.stat().st_size, path.stat().st_size)
         return Part(*read_frame(frame, options, path=path, line_of=_lines(frame)))
@@ -104,7 +108,7 @@ def read_whole(path: Path, options: TableOptions, *, kind: str | None = None, te
         raise InputError(f"{path}: {'expected a file, got a folder' if path.is_dir() else 'no such file'}.")
     kind = kind or kind_of(path) or "csv"
     if kind == "xlsx":
-        frame = excel.read_sheet(path, options)
+        frame = read_sheet(path, options)
     elif kind == "parquet":
         frame = parquet.read_whole(path, options)
     else:
@@ -144,7 +148,7 @@ def head_of(path: Path, options: TableOptions, count: int = 1000) -> tuple[list[
         return parquet.head_of(path, count)
     if kind == "xlsx":
         with collected(silent=True):
-            frame = excel.read_sheet(path, options, rows=count)
+            frame = read_sheet(path, options, rows=count)
         return [str(column) for column in frame], [frame[column].dropna().map(str).tolist() for column in frame]
     dialect = sniff(path, replace(options, header=True), EDGE_ROLES, BETWEEN[kind])
     (_, names), *rows = list(islice(records(path, dialect, True), count + 1)) or [(1, [])]
@@ -154,3 +158,81 @@ def head_of(path: Path, options: TableOptions, count: int = 1000) -> tuple[list[
 def usual_dialect(path: Path, options: TableOptions) -> Dialect:
     """Return how a text file seems to be written."""
     return sniff(path, options, EDGE_ROLES, BETWEEN.get(kind_of(path) or "csv", ","))
+
+
+# Excel workbooks, read through openpyxl and pandas
+
+
+def read_sheet(path: Path, options: TableOptions, *, rows: int | None = None) -> "pd.DataFrame":
+    """Return a sheet, or its first rows, as a table of pandas.
+
+    Ids that are numbers in some cells and text in others become text.
+    """
+    sheet, header = options.sheet, 0 if options.header else None
+    try:
+        from openpyxl import load_workbook  # type: ignore[import-untyped]
+        from pandas.io.parsers import TextParser  # type: ignore[attr-defined]
+
+        limit = unpacked_limit(path.stat().st_size, options.max_size)
+        with zipfile.ZipFile(path) as archive:
+            total = sum(member.file_size for member in archive.infolist())
+        if total > limit:
+            raise too_large(path, limit, f"; max_size={total} allows it")
+        with closing(load_workbook(path, read_only=True, data_only=True, keep_links=False)) as book:
+            sheets = {each.title: each for each in book.worksheets}
+            if sheet is not None and sheet not in sheets:
+                raise FormatError(f"expected a sheet among {', '.join(map(repr, sheets))}, got {sheet!r}", path=path)
+            if sheet is None and len(sheets) > 1:
+                first, *others = map(repr, sheets)
+                note(f"{path}: sheets not read: {', '.join(others)}; sheet= chooses another than {first}.")
+            cells = _cells(sheets[sheet or next(iter(sheets))], path, None if rows is None else rows + 1)
+        how = {"header": header, "nrows": rows, "keep_default_na": False, "na_values": [""]}
+        frame: pd.DataFrame = TextParser(cells, **how).read()
+    except ImportError:
+        other = "pip install 'banditplex[excel]' installs it; or save the sheet as CSV"
+        raise InputError(f"{path}: expected the package openpyxl for Excel files, got none; {other}.") from None
+    except FormatError:
+        raise
+    except Exception as error:  # openpyxl and zipfile raise many types
+        message = " ".join(str(error).split()) or type(error).__name__
+        raise FormatError(f"expected an Excel workbook (.xlsx), got: {message}", path=path) from None
+    frame = frame.dropna(how="all")
+    if frame.empty:
+        raise FormatError("expected a header and rows, got an empty sheet", path=path)
+    for name in [name for name in frame if frame[name].map(type).nunique() > 1]:
+        frame[name] = frame[name].map(_as_text)
+    return frame
+
+
+def _cells(sheet: Any, path: Path, rows: int | None) -> list[list[Any]]:
+    """Return the rows of a sheet, all of one length; refuse cells that lie so far apart that these would be many."""
+    sheet.reset_dimensions()  # the file may say anything
+    found: list[list[Any]] = []
+    width = used = held = last = 0
+    for number, row in enumerate(islice(sheet.rows, rows), 1):
+        cells = [_value(cell) for cell in row]
+        while cells and cells[-1] == "":
+            cells.pop()
+        found.append(cells)
+        width, held, used = max(width, len(cells)), held + len(cells), used + len(cells) - cells.count("")
+        last = number if cells else last
+        if max(held, width * last) > max(SPARSE, FACTOR * used):
+            got = f"{last:,} rows and {width:,} columns, nearly all of them empty"
+            raise FormatError(f"expected a table, got a sheet of {got}", path=path)
+    return [cells + [""] * (width - len(cells)) for cells in found[:last]]
+
+
+def _value(cell: Any) -> Any:
+    """Return what a cell holds: whole numbers as integers, empty ones and errors as pandas expects them."""
+    if cell.value is None or cell.data_type == "e":
+        return "" if cell.value is None else float("nan")
+    if cell.data_type == "n" and cell.value == int(cell.value):
+        return int(cell.value)
+    return cell.value
+
+
+def _as_text(cell: Any) -> Any:
+    """Return a cell of a mixed column as text: 7 and "7" are the same id."""
+    if cell is None or cell != cell:
+        return None
+    return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)

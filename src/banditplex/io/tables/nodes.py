@@ -73,16 +73,11 @@ def with_node_table(
     unused = {name: why for name, why in unused.items() if name != frame.columns[0]}
     if unused:
         listed = ", ".join(f"{name}{f' ({why})' * bool(why)}" for name, why in unused.items())
-        note(f"{path}: columns not used: {listed}{_hint(list(unused), found)}.")
+        labels = [name for name in unused if str(name).strip().casefold() in LABELS and not found["name"]]
+        if labels:  # as Gephi writes them
+            listed += f"; if {labels[0]!r} has the names of nodes, say node_columns={{'name': {labels[0]!r}}}"
+        note(f"{path}: columns not used: {listed}.")
     return mx
-
-
-def _hint(unused: Sequence[Any], found: Mapping[str, Any]) -> str:
-    """Return how to use a column of labels, as Gephi writes them, as the names of nodes."""
-    label = next((name for name in unused if str(name).strip().casefold() in LABELS), None)
-    if label is None or found["name"]:
-        return ""
-    return f"; if {label!r} has the names of nodes, say node_columns={{'name': {label!r}}}"
 
 
 def _choose(frame: "pd.DataFrame", role: str, given: Mapping[str, str], path: Path) -> Any:
@@ -137,15 +132,16 @@ def _features(frame: "pd.DataFrame", given: str | None, path: Path) -> tuple["pd
         texts = column.map(lambda cell: str(cell).strip() or None, na_action="ignore")
         why = _no_choice(column, texts, name, asked=given is not None)
         if why and given is not None:
-            raise FormatError(
-                f"expected numbers, or texts of at most {FEW} values, as feature {name!r}, {why}", path=path
-            )
+            expected = f"numbers, or texts of at most {FEW} values, as feature {name!r}"
+            raise FormatError(f"expected {expected}, {why}", path=path)
         if why:
             unused[name] = why
             continue
         values = sorted(texts.dropna().unique())
         parts += [(texts == value).rename(f"{name}={value}") for value in values]
-        told.append(f"{name}: {len(values)} values, one feature each{_blank(texts)}")
+        blank = int(texts.isna().sum())
+        without = f" ({blank:,} row{'s' * (blank > 1)} without)" if blank else ""
+        told.append(f"{name}: {len(values)} values, one feature each{without}")
     if parts and (given is None or told):
         listed = [", ".join(plain)] * bool(plain) + told
         note(f"{path}: node features are {'; '.join(listed)}.")
@@ -170,11 +166,6 @@ def _no_choice(column: "pd.Series", texts: "pd.Series", name: Any, *, asked: boo
     if not asked and str(name).strip().casefold() in LABELS:
         return "names"
     return "" if count > 1 else "got a single value"
-
-
-def _blank(texts: "pd.Series") -> str:
-    blank = int(texts.isna().sum())
-    return f" ({blank:,} row{'s' * (blank > 1)} without)" if blank else ""
 
 
 def _align(mx: Multiplex, ids: Any, path: Path) -> tuple[Multiplex, Any]:

@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from banditplex.errors import FormatError
-from banditplex.io.base import Progress
-from banditplex.io.text import too_large, unpacked_limit
+from banditplex.io.base import Progress, too_large, unpacked_limit
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.cells import Origin
 from banditplex.multiplex.frame import read_cells
@@ -41,7 +40,10 @@ def read_columns(
     with _opened(path) as file:
         sample = partial(_cells, file)
         columns = assign_columns(file.schema_arrow.names, options.columns, sample, path=path, roles=roles)
-        note = _read_note(file.schema_arrow.metadata or {}, path)
+        text = (file.schema_arrow.metadata or {}).get(KEY, b"{}")
+        note: dict[str, Any] = parse(text, {"*": ANYTHING}, path=path, what=PLACE)
+        check_version(note.get("version", VERSION), VERSION, path=path, what="metadata")
+        check(note, NOTE, path=path, what=PLACE)
         table = _read_table(file, path, list(columns.values()), options, progress)
     table = table.select(list(columns.values())).rename_columns(list(columns))
     table, origin, spelling = read_cells(table, Origin(path, columns), options)
@@ -103,23 +105,11 @@ def _read_table(
     parts = []
     for group in range(file.num_row_groups):
         parts.append(file.read_row_group(group, columns))
-        _check_strings(parts[-1])
+        for chunk in (chunk for column in parts[-1].columns for chunk in column.chunks):  # a file may hold any bytes
+            (chunk.dictionary if isinstance(chunk, pa.DictionaryArray) else chunk).validate(full=True)
         if progress:
             progress(sum(map(len, parts)), total)
     return pa.concat_tables(parts).unify_dictionaries() if parts else file.read(columns)
-
-
-def _check_strings(table: pa.Table) -> None:
-    """Refuse strings that are not UTF-8: a file may hold any bytes. Of encoded columns, only the dictionary is read."""
-    for chunk in (chunk for column in table.columns for chunk in column.chunks):
-        (chunk.dictionary if isinstance(chunk, pa.DictionaryArray) else chunk).validate(full=True)
-
-
-def _read_note(metadata: dict[bytes, bytes], path: Path) -> dict[str, Any]:
-    note: dict[str, Any] = parse(metadata.get(KEY, b"{}"), {"*": ANYTHING}, path=path, what=PLACE)
-    check_version(note.get("version", VERSION), VERSION, path=path, what="metadata")
-    check(note, NOTE, path=path, what=PLACE)
-    return note
 
 
 def _shrink(mx: Multiplex) -> dict[str, Any]:

@@ -17,8 +17,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from banditplex.errors import FormatError
-from banditplex.io.base import Progress
-from banditplex.io.text import Bounded, Counted, show, unpacked_limit
+from banditplex.io.base import Bounded, Counted, Progress, show, unpacked_limit
 from banditplex.multiplex.cells import Origin, in_all
 from banditplex.multiplex.frame import read_cells
 from banditplex.multiplex.notes import note
