@@ -47,10 +47,10 @@ class Finding:
         """The number that decides, in words."""
         difference = self.difference
         if self.claim.kind == "up to":
-            return f"up to {difference.largest:+.1f}"
+            return f"up to {difference.largest:+z.1f}"
         if self.claim.kind == "some better":
-            return f"{difference.mean:+.1f}" + _chance(difference.p)
-        return f"{difference.mean:+.1f}, better at {difference.better:.0%} of epochs" + _chance(difference.p)
+            return f"{difference.mean:+z.1f}" + _chance(difference.p)
+        return f"{difference.mean:+z.1f}, better at {difference.better:.0%} of epochs" + _chance(difference.p)
 
 
 @cache
@@ -105,14 +105,14 @@ def why(runs: Runs, dataset: str, method: str) -> str:
     room = 100 * runs.number(dataset, "uniform", "headroom")
     even, mass = runs.number(dataset, "uniform", "mass"), runs.number(dataset, method, "mass")
     gain = 100 * runs.number(dataset, method, "gain")
-    best = f"to an evenly trained network the best layer of each target is worth {room:+.1f} points"
+    best = f"to an evenly trained network the best layer of each target is worth {room:+z.1f} points"
     if max(room, gain) < 1:
         return f"little to gain: {best}"
     if mass - even < 0.25 * (1 - even):
         return f"still near even draws: its favourite layer has probability {mass:.2f}, an even draw {even:.2f}"
     if gain < room / 2:
-        return f"near is not useful: its draws are worth {gain:+.1f} points, while {best}"
-    return f"it finds what there is: its draws are worth {gain:+.1f} points to its own network"
+        return f"near is not useful: its draws are worth {gain:+z.1f} points, while {best}"
+    return f"it finds what there is: its draws are worth {gain:+z.1f} points to its own network"
 
 
 def as_records(some: Sequence[Finding]) -> list[dict[str, Any]]:

@@ -105,7 +105,7 @@ def _excuse(runs: Runs, finding: Finding) -> str:
     if finding.dataset not in SYNTHETIC or finding.claim.curve != "test":
         return reason
     partnered = runs.compare(finding.dataset, method, name="partnered")
-    return f"{reason}; in the layers that have a relevant one {partnered.mean:+.1f}, up to {partnered.largest:+.1f}"
+    return f"{reason}; in the layers that have a relevant one {partnered.mean:+z.1f}, up to {partnered.largest:+z.1f}"
 
 
 def _differences(runs: Runs) -> Iterator[list[str]]:
@@ -119,7 +119,7 @@ def _differences(runs: Runs) -> Iterator[list[str]]:
 def _numbers(difference: Difference) -> list[str]:
     clearly, p = difference.clearly_better, difference.p
     return [
-        f"{difference.mean:+.1f}", f"{difference.largest:+.1f}", f"{difference.better:.0%}",
+        f"{difference.mean:+z.1f}", f"{difference.largest:+z.1f}", f"{difference.better:.0%}",
         "" if clearly is None else f"{clearly:.0%}", "" if p is None else f"{p:.3f}",
     ]  # fmt: skip
 
@@ -127,7 +127,7 @@ def _numbers(difference: Difference) -> list[str]:
 def _reasons(runs: Runs) -> Iterator[list[str]]:
     for dataset, method in runs.compared():
         room, gain = runs.number(dataset, "uniform", "headroom"), runs.number(dataset, method, "gain")
-        numbers = f"{100 * room:+.1f}", method, f"{100 * gain:+.1f}", f"{runs.number(dataset, method, 'mass'):.2f}"
+        numbers = f"{100 * room:+z.1f}", method, f"{100 * gain:+z.1f}", f"{runs.number(dataset, method, 'mass'):.2f}"
         yield [DATASETS[dataset], *numbers, why(runs, dataset, method)]
 
 
@@ -167,7 +167,7 @@ def _matrix(runs: Runs) -> Iterator[list[str]]:
         if method != "uniform":
             differences = [runs.compare(dataset, method) for dataset in runs.datasets]
             stars = ["*" if each.p is not None and each.p < CHANCE else "" for each in differences]
-            yield [method, *(f"{each.mean:+.1f}{star}" for each, star in zip(differences, stars, strict=True))]
+            yield [method, *(f"{each.mean:+z.1f}{star}" for each, star in zip(differences, stars, strict=True))]
 
 
 def _method(name: str) -> list[str]:
