@@ -1,5 +1,7 @@
 """Functions inside `banditplex.training`, each by an example."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import torch
 
@@ -15,8 +17,16 @@ from banditplex.training.targets import resolve_layer_options
 from tests.shown import shown
 
 
-def test_step_size_on():
-    assert (StepSize.on(torch.device("cpu"), 16).pairs, StepSize.on(torch.device("cuda"), 64).pairs) == (0, 540672)
+def test_step_size_on(monkeypatch):
+    def pairs(gigabytes: int, width: int) -> int:
+        found = SimpleNamespace(total_memory=gigabytes * 10**9)
+        monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: found)
+        return StepSize.on(torch.device("cuda"), width).pairs
+
+    assert StepSize.on(torch.device("cpu"), 16).pairs == 0
+    assert pairs(24, 64) == 195_312  # a third of the memory, 8 GB, divided by 64 x 640 bytes
+    assert pairs(192, 64) == 8 * 195_312 + 4  # eight times as much
+    assert pairs(192, 16) == 3 << 20  # there is a most
 
 
 def test_numpydoc():

@@ -25,6 +25,8 @@ GPU_PAIRS, ENCODED_PAIRS = 1 << 18, 3 << 20
 """Pairs of a step from which on a GPU has no time to spare, without and with an encoder (measured on an H200) ..."""
 GPU_STEPS, ENCODED_STEPS = 128, 64
 """... unless an epoch would have fewer steps than this."""
+ENCODED_BYTES = 640
+"""Memory of a pair per unit of an encoder's width (measured at 64, two hops); a step has a third of that of a GPU."""
 MIN_BATCHES = 4
 """At most a quarter of a small target's edges is in one batch, and so hidden from the encoder."""
 SHUFFLE = 32
@@ -200,12 +202,13 @@ class StepSize(NamedTuple):
 
     @classmethod
     def on(cls, device: torch.device, width: int) -> "StepSize":
-        """Return the size for a network whose encoder has some width; wide ones need memory."""
+        """Return the size for a network whose encoder has some width (0: it has none)."""
         if device.type != "cuda":
             return cls()
         if not width:
             return cls(GPU_PAIRS, GPU_STEPS)
-        return cls(min(ENCODED_PAIRS, 11 * ENCODED_PAIRS // width), ENCODED_STEPS)
+        memory = torch.cuda.get_device_properties(device).total_memory // 3
+        return cls(min(ENCODED_PAIRS, memory // (ENCODED_BYTES * width)), ENCODED_STEPS)
 
 
 ANY_SIZE = StepSize()
