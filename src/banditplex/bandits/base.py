@@ -212,6 +212,8 @@ class Policy(ABC):
         """Split `rows` into batches that fit into the cache; return each as (index, positions)."""
         count = rows.stop - rows.start if isinstance(rows, slice) else len(rows)
         step = max(1, BATCH_ELEMENTS // self._state.width)
+        if 0 < count <= step:
+            return [(rows, slice(0, count))]
         spans = [slice(low, min(low + step, count)) for low in range(0, count, step)]
         if isinstance(rows, slice):
             return [(slice(rows.start + span.start, rows.start + span.stop), span) for span in spans]

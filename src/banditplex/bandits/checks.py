@@ -72,12 +72,13 @@ def check_instances(instances: ArrayLike | None, num_instances: int) -> tuple[In
         array = array.astype(np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise InputError(f"Expected instances as a flat array of integers, got {array.dtype} of shape {array.shape}.")
-    _check_range(array, "instances", num_instances)
-    ordered = np.sort(array)
-    twice = ordered[1:][ordered[1:] == ordered[:-1]]
-    if len(twice):
-        raise InputError(f"Expected distinct instances, got {twice[0]} more than once.")
     chosen = array.astype(np.int64)
+    if not (len(array) and array[0] >= 0 and array[-1] < num_instances and (array[1:] > array[:-1]).all()):
+        _check_range(array, "instances", num_instances)
+        ordered = np.sort(array)
+        twice = ordered[1:][ordered[1:] == ordered[:-1]]
+        if len(twice):
+            raise InputError(f"Expected distinct instances, got {twice[0]} more than once.")
     return chosen, as_rows(chosen)
 
 
@@ -114,6 +115,8 @@ def check_losses(losses: FloatArray, name: str, instance: IntArray, arm: IntArra
 
 def check_probability(probability: FloatArray, name: str, instance: IntArray, arm: IntArray) -> FloatArray:
     """Return flat probabilities, at most 1 after rounding; refuse values that are not above 0 and at most 1."""
+    if probability.min(initial=1.0) > 0 and probability.max(initial=0.0) <= 1:
+        return probability
     good = (probability > 0) & (probability <= 1 + 1e-9)
     if not good.all():
         _refuse(f"{name} above 0 and at most 1", probability, ~good, instance, arm)

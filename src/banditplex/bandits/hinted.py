@@ -1,5 +1,6 @@
 """The default policy: AdaHedge on loss estimates that are centred on hints."""
 
+from functools import lru_cache
 from math import log
 from typing import final
 
@@ -19,9 +20,12 @@ TIE = 1e-13
 KEPT = 1 << 16
 """At most this many weights are kept from a draw to its update; recomputing more is as fast as reading them."""
 
+ROUNDS = 1 << 12
+"""Rounds whose schedule is kept in a table."""
 
-def schedule(t: FloatArray, n: int, k: int) -> tuple[FloatArray, ...]:
-    """Return four numbers, (rows,) each, for rounds `t` (rows,) >= 1 and n > k arms.
+
+def schedule(t: FloatArray, n: int, k: int) -> FloatArray:
+    """Return four numbers, (4, rows), for rounds `t` (rows,) >= 1 and n > k arms.
 
     f: discount of the past, (t - 1)/t, but 1 in the first round. explore, explore_new: share of the probability spread
     over all arms, and over arms never observed. floor: lower limit of observation probabilities in importance weights.
@@ -29,7 +33,13 @@ def schedule(t: FloatArray, n: int, k: int) -> tuple[FloatArray, ...]:
     explore = np.minimum((1 + 4 / n) / 20, np.sqrt(n * log(n / k) / k / t))
     explore_new = np.where(t > 1, t**-0.5, 0.0)
     floor = np.maximum(1 / t, np.sqrt(k * log(n / k) / (n * t)))
-    return np.maximum(t - 1, 1) / t, explore, explore_new, floor
+    return np.stack([np.maximum(t - 1, 1) / t, explore, explore_new, floor])
+
+
+@lru_cache(16)
+def first_rounds(n: int, k: int) -> FloatArray:
+    """Return the schedule of the first rounds, to be looked up: that is faster than to compute a few."""
+    return schedule(np.arange(1, ROUNDS + 1, dtype=np.float64), n, k)
 
 
 @register("default", "hinted")
@@ -66,15 +76,15 @@ class Hinted(Policy):
             per_arm={"L": 0.0, "m": 0.0, "c": np.int32(0)},
         )
         self._spread = self.k * log(self.num_arms / self.k)
-        self._cached: tuple[object, FloatArray, tuple[tuple[FloatArray, ...], Weights]] | None = None
+        self._cached: tuple[object, FloatArray, tuple[FloatArray, Weights]] | None = None
 
     def _marginals(self, rows: Rows) -> Marginals:
         n, k, state, size = self.num_arms, self.k, self._state, self._state.size(rows)
         (_, explore, explore_new, _), (w, scale, _) = self._shared(rows)
         if size is None:
             c = state.read("c", rows)
-            count = np.zeros(len(c)) if all_seen(c) else (c == 0).sum(axis=1, dtype=np.float64)
-            explore_new = explore_new * (count > 0)
+            count = None if all_seen(c) else (c == 0).sum(axis=1, dtype=np.float64)
+            explore_new = np.zeros(1) if count is None else explore_new * (count > 0)
         if w.size > KEPT:
             self._cached = None
         p = np.multiply(w, ((1 - explore - explore_new) * scale)[:, None], out=None if self._cached else w)
@@ -82,7 +92,7 @@ class Hinted(Policy):
         if size is not None:  # unseen arms share column 0; there are at least k of them unless explore_new is 0
             unseen = p[:, 0]
             unseen += explore_new * k / size[:, 0]
-        elif np.count_nonzero(count):
+        elif count is not None:
             each = k / np.maximum(count, k)
             others = np.maximum(k - count, 0) / np.maximum(n - count, 1)
             p += np.where(c == 0, (explore_new * each)[:, None], (explore_new * others)[:, None])
@@ -99,15 +109,16 @@ class Hinted(Policy):
         self._cached = None
         self._move_hints(instance, self._state.touch(instance, arm), loss)
 
-    def _shared(self, rows: Rows) -> tuple[tuple[FloatArray, ...], Weights]:
+    def _shared(self, rows: Rows) -> tuple[FloatArray, Weights]:
         """Return what draw and update of a round share, the schedule and the weights, cached until the next update.
 
         It is valid for the same array S, which is replaced when a state is loaded.
         """
         S, key = self._state.instance["S"], (rows.start, rows.stop) if isinstance(rows, slice) else rows.tobytes()
         if self._cached is None or self._cached[0] != key or self._cached[1] is not S:
-            t = self._state.instance["t"][rows] + 1.0
-            self._cached = key, S, (schedule(t, self.num_arms, self.k), self._solve(rows))
+            t, sizes = self._state.instance["t"][rows], (self.num_arms, self.k)
+            rates = first_rounds(*sizes)[:, t] if t.max() < ROUNDS else schedule(t + 1.0, *sizes)
+            self._cached = key, S, (rates, self._solve(rows))
         return self._cached[2]
 
     def _solve(self, rows: Rows) -> Weights:

@@ -29,9 +29,11 @@ def convert(values: ArrayLike, kind: np.dtype[Any], what: str) -> NDArray[Any]:
     return array.astype(kind)
 
 
-def freeze(values: ArrayLike, kind: np.dtype[Any], what: str) -> NDArray[Any]:
-    """Return a read-only copy of what `convert` returns."""
-    array = convert(values, kind, what).copy()
+def freeze(values: ArrayLike, kind: np.dtype[Any], what: str, *, copy: bool = True) -> NDArray[Any]:
+    """Return a read-only copy of what `convert` returns, or that itself."""
+    array = convert(values, kind, what)
+    if copy:
+        array = array.copy()
     array.flags.writeable = False
     return array
 
@@ -59,9 +61,10 @@ class Draw:
         probability: ArrayLike,
         marginals: tuple[Marginals, ...] = (),
     ) -> None:
-        object.__setattr__(self, "instances", freeze(instances, INT, "Draw.instances"))
-        object.__setattr__(self, "arms", freeze(arms, INT, "Draw.arms"))
-        object.__setattr__(self, "probability", freeze(probability, FLOAT, "Draw.probability"))
+        copy = not marginals  # else a policy has made all arrays for this draw
+        object.__setattr__(self, "instances", freeze(instances, INT, "Draw.instances", copy=copy))
+        object.__setattr__(self, "arms", freeze(arms, INT, "Draw.arms", copy=copy))
+        object.__setattr__(self, "probability", freeze(probability, FLOAT, "Draw.probability", copy=copy))
         object.__setattr__(self, "marginals", marginals)
 
     @cached_property
