@@ -29,6 +29,7 @@ from banditplex.backend.tables import (
     gram,
     multiply,
     take,
+    take_layers,
 )
 from banditplex.backend.terms import (
     NO_WEIGHTS,

@@ -28,9 +28,8 @@ class Lists(NamedTuple):
         return Lists(*take_lists(at, self.start, self.places))
 
     def part(self, low: int, high: int) -> "Lists":
-        """Return the lists of the pairs low to high."""
-        start = self.start[low : high + 1]
-        return Lists(start - start[0], self.places[int(start[0]) : int(start[-1])])
+        """Return the lists of the pairs low to high, in the same memory."""
+        return Lists(self.start[low : high + 1], self.places)
 
 
 @offer

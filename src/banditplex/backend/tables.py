@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -46,7 +47,15 @@ def add_up_back(
 @offer
 def add_listed(table: Tensor, index: Tensor, start: Tensor) -> Tensor:
     """Return the sums of the rows index[start[i] : start[i + 1]] of a table, one for each of the n lists."""
-    return F.embedding_bag(index, table, start[:-1], mode="sum")
+    return F.embedding_bag(index[start[0] : start[-1]], table, start[:-1] - start[0], mode="sum")
+
+
+@offer
+def take_layers(values: Tensor, target: Tensor, layers: Tensor) -> Tensor:
+    """Return the rows (n * k, G) of layers (n, k) among those (n, L - 1, G) of all layers but targets (n,)."""
+    place = layers - (layers > target.unsqueeze(1)).long()
+    first = torch.arange(len(layers), device=layers.device).unsqueeze(1) * values.shape[1]
+    return values.flatten(0, 1).index_select(0, (place + first).flatten())
 
 
 @offer
@@ -109,6 +118,13 @@ def multiply(rows: Tensor, matrices: Tensor, layer: Tensor) -> Tensor:
 # Compiled loops
 
 
+@take_layers.faster(on_cpu)
+def _take_layers(values: Tensor, target: Tensor, layers: Tensor) -> Tensor:
+    found = np.empty((layers.numel(), values.shape[2]), np.float32)
+    _take_layers_loop(values.numpy(), target.contiguous().numpy(), layers.contiguous().numpy(), found)
+    return torch.from_numpy(found)
+
+
 @gram.faster(on_cpu)
 def _gram(one: Tensor, other: Tensor, layer: Tensor, num_layers: int) -> Tensor:
     result = torch.zeros(num_layers, *[one.shape[1]] * 2, dtype=torch.float64)
@@ -123,6 +139,13 @@ def _multiply(rows: Tensor, matrices: Tensor, layer: Tensor) -> Tensor:
     arrays = rows.contiguous().numpy(), matrices.contiguous().numpy(), layer.numpy(), result.numpy()
     in_parts(len(rows), lambda part: _multiply_loop(part.start, part.stop, *arrays))
     return result
+
+
+@compile_loop
+def _take_layers_loop(values: Any, target: Any, layers: Any, found: Any) -> None:
+    for i in range(len(layers)):
+        for j in range(layers.shape[1]):
+            found[i * layers.shape[1] + j] = values[i, layers[i, j] - (layers[i, j] > target[i])]
 
 
 @compile_loop

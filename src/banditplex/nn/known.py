@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from banditplex import backend
 from banditplex.nn.evidence import Lists
 from banditplex.nn.pair_features import PairFeatures, other_features, own_features
 from banditplex.nn.view import View
@@ -56,9 +57,7 @@ class Known:
         """Return the features of the pairs (n, 2) of targets (n,) in other layers (n, k): n * k rows."""
         if self.others is None:
             return other_features(view.graph, pairs, self.row, layers, view.visibility, listed=False)
-        place = layers - (layers > target.unsqueeze(1)).long()
-        first = torch.arange(len(layers), device=layers.device).unsqueeze(1) * self.others.shape[1]
-        values = self.others.flatten(0, 1).index_select(0, (place + first).flatten())
+        values = backend.take_layers(self.others, target, layers)
         return PairFeatures.without_lists(values, pairs, layers.reshape(-1), self.row[:, :0])
 
 

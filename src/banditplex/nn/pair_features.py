@@ -41,7 +41,7 @@ class PairFeatures:
     def without_lists(cls, values: Tensor, pairs: Tensor, layer: Tensor, row: Tensor) -> "PairFeatures":
         """Return features without the common neighbours themselves."""
         nothing = layer[:0]
-        return cls(values, pairs, layer, row, nothing, nothing, values[:0, 0])
+        return cls(values, pairs, layer, row, nothing, nothing, nothing)
 
 
 def num_features(visibility: Visibility) -> tuple[int, int]:

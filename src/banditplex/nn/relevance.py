@@ -124,13 +124,13 @@ class Relevance:
             raise InputError(f"Expected relevance {self.name!r} to return {expected}, got {got}.")
         losses = losses.detach().to("cpu", torch.float64)
         values = losses.numpy()
-        wrong = ~((values >= 0) & (values <= LARGEST_LOSS))  # NaN is neither
-        if wrong.any() and not batch.is_finite():
+        if values.min(initial=0.0) >= 0 and values.max(initial=0.0) <= LARGEST_LOSS:  # NaN is neither
+            return losses
+        if not batch.is_finite():
             raise Diverged
-        if wrong.any():
-            expected = f"layer losses from 0 to {LARGEST_LOSS:g} from relevance {self.name!r}"
-            raise InputError(f"Expected finite {expected}, got {values[wrong][0]}.")
-        return losses
+        wrong = values[~((values >= 0) & (values <= LARGEST_LOSS))]
+        expected = f"layer losses from 0 to {LARGEST_LOSS:g} from relevance {self.name!r}"
+        raise InputError(f"Expected finite {expected}, got {wrong[0]}.")
 
 
 def _euclidean(batch: RelevanceBatch) -> Tensor:

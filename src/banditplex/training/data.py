@@ -31,6 +31,8 @@ from banditplex.training.negatives import DeviceNegatives
 
 MAX_VALIDATION = 1_000
 """Validation edges of a target: more would say little more, and are missed in the graph that is trained on."""
+FEW_LAYERS = 8
+"""Up to so many layers, features of validation pairs in all of them are computed once, not after each epoch."""
 SPREAD = 6
 """Standard deviations by which pairs with small random numbers are more than the number to be chosen."""
 
@@ -91,7 +93,7 @@ class TrainingData:
         at = self.own_validation
         target = torch.from_numpy(self.targets[np.tile(self.validation_edges.instance, 2)[at]]).to(self.device)
         pairs = self.validation_pairs.index_select(0, torch.from_numpy(at).to(self.device))
-        return look_up(self.train_view, pairs, target)
+        return look_up(self.train_view, pairs, target, others=len(self.layer_names) <= FEW_LAYERS)
 
     @property
     def num_examples(self) -> int:

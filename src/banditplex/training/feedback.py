@@ -65,7 +65,7 @@ def compared_layers(relevance: Relevance, batch: Batch) -> Ints:
 
 def _relevance_batch(relevance: Relevance, batch: Batch, logits: Logits, compared: Ints) -> RelevanceBatch:
     """Gather what a relevance needs to compare each target with layers (B, m)."""
-    m, none, no_group = compared.shape[1], batch.label.new_zeros(0), batch.row.new_zeros(0)
+    m, none, no_group = compared.shape[1], batch.label[:0], batch.row[:0]
     pair_group, label, own, other = no_group, none, none, none
     if "logits" in relevance.needs:
         pair_group, own, label, other = batch.row, logits.own.detach(), batch.label, logits.other.reshape(-1).detach()

@@ -124,8 +124,9 @@ class Regret:
             instance = np.concatenate([instance, extra.instance[mine]])
             arm = np.concatenate([arm, extra.arm[mine]])
             estimate = np.concatenate([estimate, extra.loss[mine] / extra.probability[mine]])
-        order = np.argsort(instance, kind="stable")
-        self._state.add("estimate", instance[order], arm[order], estimate[order])
+            order = np.argsort(instance, kind="stable")
+            instance, arm, estimate = instance[order], arm[order], estimate[order]
+        self._state.add("estimate", instance, arm, estimate)
 
     def total(self) -> Floats:
         """Return the regret of each instance so far."""

@@ -98,7 +98,6 @@ class FlatAdamW:
             torch._foreach_copy_(self._gradients, list(gradients))
         self.descend(layers, empty=not loss.requires_grad)
 
-    @torch.no_grad()
     def descend(self, layers: Ints | None = None, *, empty: bool = False) -> None:
         """Take a step along the gradient that has been computed; `empty`: other processes alone have one."""
         if empty:
