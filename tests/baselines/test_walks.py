@@ -16,7 +16,6 @@ from banditplex.baselines.skipgram import (
     random_table,
     train,
     walk,
-    zero_table,
 )
 from banditplex.multiplex import Multiplex
 
@@ -175,7 +174,7 @@ def test_vectors_of_two_cliques_are_apart():
     edges = [(u, v) for part in (range(6), range(6, 12)) for u in part for v in part if u < v] + [(0, 6)]
     graph = WalkGraph.of(Multiplex.from_edges(*np.array(edges).T, "a", num_nodes=12))
     rng, cpu = np.random.default_rng(0), torch.device("cpu")
-    centres, contexts = random_table(12, 8, rng, cpu), zero_table(12, 8, cpu)
+    centres, contexts = random_table(12, 8, rng, cpu), Table(torch.zeros(12, 8))
     plan = Walks(graph, partial(walk, graph), 10, 40)
     steps = batches(plan, num_negatives=5, rate=0.1, rng=rng)
     train(steps, plan.weights(3), 5, contexts, lambda rows: [(centres, rows)])

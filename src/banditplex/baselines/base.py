@@ -23,8 +23,6 @@ from banditplex.scorer import LinkScorer
 
 BASELINES: "Registry[Callable[..., LinkScorer]]" = Registry("baseline")
 """Name -> function that makes the method; it takes `hide`, `seed` and the method's own parameters."""
-
-
 T = TypeVar("T")
 TABLE_FOLDS = 5  # training pairs of a target are distributed over so many folds
 
@@ -69,8 +67,7 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
         if isinstance(targets, str):
             raise InputError(f"Expected a list of layer names as targets, got the string {targets!r}.")
         names = mx.layer_names if targets is None else targets
-        self.mx_ = mx
-        self.targets_ = [mx.layer_index(name) for name in names]
+        self.mx_, self.targets_ = mx, [mx.layer_index(name) for name in names]
         self.visibility_ = Visibility.of_training(self.hide, mx)
         self.__dict__.pop("columns_", None)
         self._on_epoch = on_epoch
@@ -132,8 +129,18 @@ def training_tables(
     negatives, and trees would learn this. An edge has `each` negatives, fewer if there are not so many, and a target
     `at_most` edges, chosen at random. Targets without edges or without negatives are left out.
     """
-    mx, draw = columns.mx, _Negatives(columns.mx, columns.visibility)
-    found = {}
+    mx, found, visibility = columns.mx, {}, columns.visibility
+    known, sampler = visibility.of_negatives.known_pairs(mx), visibility.negative_sampler(mx)
+    free = known.num_free()
+
+    def draw(target: int, count: int, rng: np.random.Generator) -> Ints:
+        """Return distinct negatives, or all if there are fewer: one in two folds would be a leak."""
+        if 2 * count < free[target]:
+            return sampler.draw(np.full(count, target), rng, distinct=True)
+        pairs = known.free_pairs(target)[0]
+        chosen: Ints = rng.choice(pairs, min(count, len(pairs)), replace=False)
+        return rng.permuted(chosen, axis=1) if known.directed and not known.ordered else chosen
+
     for target in targets:
         rng = stream(seed, "baseline", target)
         edges = mx.edges(mx.layer_names[target]).T
@@ -145,7 +152,7 @@ def training_tables(
             continue
         pairs = np.concatenate([edges, negatives])
         is_edge = np.arange(len(pairs)) < len(edges)
-        keys = columns.visibility.keys(np.zeros(len(pairs), np.int64), pairs, mx.num_nodes)
+        keys = visibility.keys(np.zeros(len(pairs), np.int64), pairs, mx.num_nodes)
         _, group = np.unique(keys, return_inverse=True)  # what is hidden together is in one fold
         fold = (rng.permutation(group.max() + 1) % TABLE_FOLDS)[group]
         folds = [np.flatnonzero(fold == index) for index in np.unique(fold)]
@@ -153,19 +160,3 @@ def training_tables(
         order = np.argsort(np.concatenate(folds))
         found[target] = TrainingTable(np.concatenate(parts)[order], is_edge.astype(np.int64), fold)
     return found
-
-
-class _Negatives:
-    """Draws distinct negatives: a pair in both parts of a cross-validation would be a leak."""
-
-    def __init__(self, mx: Multiplex, visibility: Visibility) -> None:
-        self._known, self._sampler = visibility.of_negatives.known_pairs(mx), visibility.negative_sampler(mx)
-        self._free = self._known.num_free()
-
-    def __call__(self, target: int, count: int, rng: np.random.Generator) -> Ints:
-        """Return `count` negatives (n, 2) of a layer, or all of them if there are fewer."""
-        if 2 * count < self._free[target]:
-            return self._sampler.draw(np.full(count, target), rng, distinct=True)
-        pairs = self._known.free_pairs(target)[0]
-        chosen: Ints = rng.choice(pairs, min(count, len(pairs)), replace=False)
-        return rng.permuted(chosen, axis=1) if self._known.directed and not self._known.ordered else chosen

@@ -59,19 +59,14 @@ class Regression(Baseline):
     rank: int = 12  # singular values of each SVD; 0: no SVD scores
 
     def _fit(self) -> None:
-        self.factors_ = {target: self._factors(target) for target in self.targets_}
-        compute = self._columns
-        tables = training_tables(self.columns_, self.targets_, self.seed, compute, each=3, at_most=AT_MOST)
+        graphs = [{"union": each} for each in (False, True)[: min(self.mx_.num_layers, 2)] if self.rank]
+        hidden = {"everywhere": self.visibility_.hides_everywhere}
+        self.factors_ = {
+            target: [CrossFittedSVD(self.mx_, target, self.rank, self.seed, **each, **hidden) for each in graphs]
+            for target in self.targets_
+        }
+        tables = training_tables(self.columns_, self.targets_, self.seed, self._columns, each=3, at_most=AT_MOST)
         self.models_ = {target: fit_logistic(table, self.strengths) for target, table in tables.items()}
-
-    def _factors(self, target: int) -> list[CrossFittedSVD]:
-        """Return SVDs of the target layer and of the union."""
-        union = (False, True) if self.mx_.num_layers > 1 else (False,)
-        everywhere = self.visibility_.hides_everywhere
-        return [
-            CrossFittedSVD(self.mx_, target, self.rank, self.seed, union=each, everywhere=everywhere)
-            for each in union if self.rank
-        ]  # fmt: skip
 
     def _columns(self, columns: StructuralColumns, pairs: Ints, target: int) -> Floats:
         scores = [factors.score(pairs) for factors in self.factors_[target]]
@@ -101,9 +96,8 @@ class PooledBaseline(Baseline):
         at_most = int(share if sizes.sum() > AT_MOST_POOLED else sizes.max(initial=0))
         compute = StructuralColumns.pooled
         tables = training_tables(self.columns_, self.targets_, self.seed, compute, each=2, at_most=at_most).values()
-        self.model_: Any = None
-        if tables:
-            self.model_ = self._learn(TrainingTable(*(np.concatenate(parts) for parts in zip(*tables, strict=True))))
+        joined = [np.concatenate(parts) for parts in zip(*tables, strict=True)]
+        self.model_: Any = self._learn(TrainingTable(*joined)) if joined else None
 
     def _score(self, pairs: Ints, target: int) -> Floats:
         if self.model_ is None:

@@ -11,7 +11,7 @@ from torch.nn.functional import normalize
 from banditplex.arrays import Floats, Ints
 from banditplex.baselines.base import BASELINES, parameters
 from banditplex.baselines.node_vectors import NodeVectors
-from banditplex.baselines.skipgram import Table, WalkGraph, Walks, as_numpy, random_table, walk, zero_table
+from banditplex.baselines.skipgram import Table, WalkGraph, Walks, as_numpy, random_table, walk
 from banditplex.rng import stream
 from banditplex.training.data import choose_device
 
@@ -56,10 +56,10 @@ class GATNE(NodeVectors):
     def _fit(self) -> None:
         graph, device, rng = WalkGraph.of(self.mx_), choose_device(self.device), stream(self.seed, "gatne")
         d, s, a, m = self.dimension, self.edge_dimension, self.attention_dimension, self.mx_.num_layers
-        base, contexts = random_table(graph.num_nodes, d, rng, device), zero_table(graph.num_nodes, d, device)
+        base = random_table(graph.num_nodes, d, rng, device)
+        contexts = Table(torch.zeros(graph.num_nodes, d, device=device))
         edge = random_table(graph.num_nodes * m, s, rng, device)
-        tables = [Table(random_table(m, s * size, rng, device).values * s * size**0.5) for size in (d, a)]
-        transforms, hidden = tables
+        transforms, hidden = (Table(random_table(m, s * n, rng, device).values * s * n**0.5) for n in (d, a))
         queries = Table(random_table(m, a, rng, device).values * a**0.5)
         plan = Walks(graph, partial(walk, graph), self.walk_length, self.epochs * self.num_walks)
         lists = _Neighbours(graph, m, device, rng)
@@ -79,9 +79,8 @@ class GATNE(NodeVectors):
         self.base_, self.near_ = as_numpy(base.values), lists.mean(as_numpy(edge.values)).reshape(-1, m, s)
         self.hidden_, self.transforms_ = hidden.values.view(m, s, a).cpu(), transforms.values.view(m, s, d).cpu()
         self.queries_ = queries.values.cpu()
-        self.num_parameters_ = sum(
-            table.values.numel() for table in (base, contexts, edge, transforms, hidden, queries)
-        )
+        tables = base, contexts, edge, transforms, hidden, queries
+        self.num_parameters_ = sum(table.values.numel() for table in tables)
 
     def _vectors(self, nodes: Ints, target: int) -> Floats:
         unique, place = np.unique(nodes, return_inverse=True)

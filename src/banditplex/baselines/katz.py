@@ -67,7 +67,10 @@ class WalkSums:
         ends = self._place[np.append(u, v)], self._place[np.append(v, u)]
         links = self._links = sp.csr_array((np.ones(2 * len(u)), ends), shape=(len(nodes) + 1, len(nodes) + 1))
         links.data[:] = 1
-        values, vectors = _largest_eigenvalues(links)
+        if links.shape[0] <= EXACT:
+            values, vectors = np.linalg.eigh(links.toarray())
+        else:  # those with the largest absolute values
+            values, vectors = eigsh(links, k=RANK, v0=np.ones(links.shape[0]))
         self.beta = min(beta, LARGEST / max(float(np.abs(values).max(initial=0)), 1e-12))
         scaled = self.beta * values
         self._tail, self._vectors = scaled**4 / (1 - scaled), vectors
@@ -88,15 +91,6 @@ class WalkSums:
         without = cross / determinant - beta  # minus the entry of S^-1 + beta [[0, 1], [1, 0]] outside the diagonal
         new = without / (self._loops[u] * self._loops[v] / determinant**2 - without**2)
         return np.where(linked.hidden, new, cross)
-
-
-def _largest_eigenvalues(links: sp.csr_array) -> tuple[Floats, Floats]:
-    """Return eigenvalues (r,) and eigenvectors (n, r): all, or those with the largest absolute values."""
-    if links.shape[0] <= EXACT:
-        values, vectors = np.linalg.eigh(links.toarray())
-    else:
-        values, vectors = eigsh(links, k=RANK, v0=np.ones(links.shape[0]))
-    return np.asarray(values), np.asarray(vectors)
 
 
 add_one_graph("katz", Katz)

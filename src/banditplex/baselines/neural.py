@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from banditplex.arrays import Floats, Ints
 from banditplex.backend.packing import node_features
-from banditplex.baselines.base import Baseline, choice, parameters
+from banditplex.baselines.base import Baseline, parameters
 from banditplex.errors import InputError
 from banditplex.nn import HiddenEdges, PackedGraph
 from banditplex.nn.encoder import column_scales
@@ -32,10 +32,11 @@ VALIDATION = 0.1  # share of each target's edges that early stopping looks at
 class PairNetwork(nn.Module, ABC):
     """A network that scores pairs of nodes, given the data and the baseline that it belongs to.
 
-    `sees` names the graph that it looks at: "target", the target layer; "union", the union of all layers; "all", all
-    layers. `exact` networks leave out the own edge of each pair themselves; for others, the edges of all pairs of a
-    batch are hidden from the batch. `chunk` bounds the number of pairs scored at once, and those of `exact` networks
-    in training.
+    `sees` names the graph that it looks at, unless the baseline has the parameter `graph`: "target", the target layer;
+    "union", the union of all layers, in which the edge of a pair is seen if a layer shows it that may be seen (see
+    `Visibility`); "all", all layers. `exact` networks leave out the own edge of each pair themselves; for others, the
+    edges of all pairs of a batch are hidden from the batch. `chunk` bounds the number of pairs scored at once, and
+    those of `exact` networks in training.
     """
 
     sees: str = "target"
@@ -165,9 +166,8 @@ class NeuralBaseline(Baseline, ABC):
         result = np.empty(len(pairs))
         with fitting_threads(self.mx_.num_edges):
             for number in np.unique(fold).tolist():
-                group = torch.from_numpy(
-                    np.unique(np.sort(edges[edges.sum(1) % SCORING_GROUPS == number], axis=1), axis=0)
-                )
+                mine = np.sort(edges[edges.sum(1) % SCORING_GROUPS == number], axis=1)
+                group = torch.from_numpy(np.unique(mine, axis=0))
                 same = torch.full((len(group),), target, device=graph.device)
                 hidden = hide_from(graph, group.to(graph.device), same, visibility, network.sees)
                 here = np.flatnonzero(fold == number)
@@ -208,10 +208,8 @@ class NetworkData:
         return self.epochs * (len(self._plan(batch_size, targets_per_step, stream(self.seed, "count")).start) - 1)
 
     def _plan(self, batch_size: int, targets_per_step: int | str, rng: np.random.Generator) -> Plan:
-        return plan_epoch(
-            self.data.train_edges.size, batch_edges=max(batch_size // 2, 1), rng=rng,
-            targets_per_step=targets_per_step,
-        )  # fmt: skip
+        size, half = self.data.train_edges.size, max(batch_size // 2, 1)
+        return plan_epoch(size, batch_edges=half, rng=rng, targets_per_step=targets_per_step)
 
     def batches(
         self, batch_size: int, targets_per_step: int | str, rng: np.random.Generator
@@ -243,16 +241,6 @@ class NetworkData:
         return pairs, target, label
 
 
-@parameters
-class OneGraphBaseline(NeuralBaseline):
-    """A network that looks at one graph: the target layer, or the union of all layers.
-
-    In the union, the edge of a pair is seen if a layer shows it that may be seen (see `Visibility`).
-    """
-
-    graph: str = choice("target", "union")
-
-
 @torch.no_grad()
 def _validate(network: PairNetwork, data: NetworkData) -> float:
     """Return the loss on validation pairs, whose edges are not in the training graph; NaN if there are none."""
@@ -282,12 +270,9 @@ def hide_from(graph: PackedGraph, pairs: Tensor, target: Tensor, visibility: Vis
     if not visibility.hides_everywhere:
         return HiddenEdges(pairs, target)
     layers = torch.arange(graph.num_layers, device=target.device).expand(len(pairs), -1)
-    return HiddenEdges.of(pairs, layers) if layers.numel() <= len(graph.both.neighbour) else _edges_of(graph, pairs)
-
-
-def _edges_of(graph: PackedGraph, pairs: Tensor) -> HiddenEdges:
-    """Return the edges of all layers between the two nodes of any of the pairs (P, 2)."""
     lists, size = graph.both, graph.num_nodes
+    if layers.numel() <= len(lists.neighbour):
+        return HiddenEdges.of(pairs, layers)
     row = lists.row_key[torch.repeat_interleave(lists.row_degree)]
     ends = torch.stack([row % size, lists.neighbour[:-1]], 1)
     known = torch.unique(pairs.min(1).values * size + pairs.max(1).values)

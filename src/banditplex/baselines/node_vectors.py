@@ -20,7 +20,6 @@ from banditplex.baselines.skipgram import (
     random_table,
     train,
     walk,
-    zero_table,
 )
 from banditplex.errors import InputError
 from banditplex.rng import stream
@@ -87,7 +86,7 @@ class Node2Vec(NodeVectors):
         self._place = {target: 0 if union else at for at, target in enumerate(self.targets_)}
         graph, device, rng = WalkGraph.of(where), choose_device(self.device), stream(self.seed, "walks")
         centres = random_table(graph.num_rows, self.dimension, rng, device)
-        contexts = zero_table(graph.num_rows, self.dimension, device)
+        contexts = Table(torch.zeros(graph.num_rows, self.dimension, device=device))
         walks = Walks(graph, partial(walk, graph, p=self.p, q=self.q), self.walk_length, self.num_walks)
         self._train(walks, self.window, rng, contexts, lambda rows: [(centres, rows)])
         self.num_parameters_ = 2 * graph.num_rows * self.dimension
@@ -127,7 +126,8 @@ class MNE(NodeVectors):
     def _fit(self) -> None:
         graph, device, rng = WalkGraph.of(self.mx_), choose_device(self.device), stream(self.seed, "mne")
         d, s = self.dimension, self.layer_dimension
-        base, contexts = random_table(graph.num_nodes, d, rng, device), zero_table(graph.num_nodes, d, device)
+        base = random_table(graph.num_nodes, d, rng, device)
+        contexts = Table(torch.zeros(graph.num_nodes, d, device=device))
         own = random_table(graph.num_rows, s, rng, device)
         transforms = Table(random_table(self.mx_.num_layers, s * d, rng, device).values * s * d**0.5)
         plan = Walks(graph, partial(walk, graph), self.walk_length, self.epochs * self.num_walks)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from banditplex.baselines.base import add_one_graph, choice, parameters
 from banditplex.baselines.convolution import DistMult, NodeInput, block_of
-from banditplex.baselines.neural import NetworkData, OneGraphBaseline, PairNetwork
+from banditplex.baselines.neural import NetworkData, NeuralBaseline, PairNetwork
 from banditplex.nn import Block, HiddenEdges, PackedGraph
 
 
@@ -44,7 +44,7 @@ class SampledNetwork(PairNetwork):
 
 
 @parameters
-class SampledGCN(OneGraphBaseline):
+class SampledGCN(NeuralBaseline):
     """Convolutions in which every node samples `neighbours` of its neighbours, by a bandit of its own.
 
     The convolution is x_i = W (sum over neighbours j of a_ij x_j + a_ii x_i), a_ij = 1 / sqrt((d_i + 1)(d_j + 1)).
@@ -69,6 +69,7 @@ class SampledGCN(OneGraphBaseline):
     network = SampledNetwork
 
     kind: str = choice("gnn-bs", "thanos", kw_only=False)
+    graph: str = choice("target", "union")
     neighbours: int = 3  # draws per node, k
     exploration: float = 0.4  # eta; as published, .4 for GNN-BS and .2 for Thanos, which calls it gamma
     rate: float = 0.1  # of Thanos, as published

@@ -9,9 +9,9 @@ from torch import Tensor, nn
 
 from banditplex.backend import Neighbours, ranges
 from banditplex.bandits.arms import to_layer
-from banditplex.baselines.base import BASELINES, add_one_graph, parameters
+from banditplex.baselines.base import BASELINES, add_one_graph, choice, parameters
 from banditplex.baselines.convolution import perceptron
-from banditplex.baselines.neural import NetworkData, NeuralBaseline, OneGraphBaseline, PairNetwork, visible_link
+from banditplex.baselines.neural import NetworkData, NeuralBaseline, PairNetwork, visible_link
 from banditplex.nn import HiddenEdges, PackedGraph
 from banditplex.rng import stream
 
@@ -225,7 +225,7 @@ class SubgraphNetwork(PairNetwork):
 
 
 @parameters
-class SEAL(OneGraphBaseline):
+class SEAL(NeuralBaseline):
     """Learns from enclosing subgraphs (Zhang and Chen, NeurIPS 2018).
 
     The subgraph of a pair has all nodes within `hops` steps of either node, without the pair's own edge. A vertex at
@@ -241,6 +241,7 @@ class SEAL(OneGraphBaseline):
 
     network = SubgraphNetwork
 
+    graph: str = choice("target", "union")
     hops: int = 1
     max_nodes: int | None = 100
     width: int = 32

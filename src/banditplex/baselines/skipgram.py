@@ -138,11 +138,6 @@ def random_table(num_rows: int, dimension: int, rng: np.random.Generator, device
     return Table(torch.from_numpy(values).to(device))
 
 
-def zero_table(num_rows: int, dimension: int, device: torch.device) -> Table:
-    """Return a table of zeros, the contexts of word2vec."""
-    return Table(torch.zeros(num_rows, dimension, device=device))
-
-
 def window_weights(length: int, window: int) -> Tensor:
     """Return the weights w_ij (length, length) of the pairs of a walk."""
     place = torch.arange(length, dtype=torch.float32)
@@ -150,24 +145,16 @@ def window_weights(length: int, window: int) -> Tensor:
     return ((window + 1 - distance) / window).clamp(0, 1) * (distance > 0)
 
 
-class Gradients(NamedTuple):
-    """Gradients of the loss by centres and contexts (B, L, d), and by negatives (B, N, d)."""
+def gradients(centre: Tensor, context: Tensor, negative: Tensor, weight: Tensor, num_negatives: int) -> list[Tensor]:
+    """Return the gradients of the loss above, summed over walks, by its first three arguments; `weight` is (L, L).
 
-    centre: Tensor
-    context: Tensor
-    negative: Tensor
-
-
-def gradients(centre: Tensor, context: Tensor, negative: Tensor, weight: Tensor, num_negatives: int) -> Gradients:
-    """Return the gradients of the loss above, summed over walks; `weight` is (L, L)."""
+    Centres and contexts are (B, L, d), negatives (B, N, d).
+    """
     positive = torch.bmm(centre, context.mT.contiguous()).sigmoid_().sub_(1).mul_(weight)
     noise = torch.bmm(centre, negative.mT.contiguous()).sigmoid_()
     noise *= (num_negatives / negative.shape[1] * weight.sum(1))[:, None]
-    return Gradients(
-        torch.baddbmm(torch.bmm(noise, negative), positive, context),
-        torch.bmm(positive.mT.contiguous(), centre),
-        torch.bmm(noise.mT.contiguous(), centre),
-    )
+    by_centre = torch.baddbmm(torch.bmm(noise, negative), positive, context)
+    return [by_centre, *(torch.bmm(each.mT.contiguous(), centre) for each in (positive, noise))]
 
 
 class Noise:
@@ -271,8 +258,8 @@ def train(
         leaves = [table[some].requires_grad_() for table, some in zip(tables, rows, strict=True)]
         with torch.enable_grad():
             centre = vectors(*leaves)
-        found = gradients(centre.detach(), contexts[near], contexts[far], weight, num_negatives)
-        moves = *torch.autograd.grad(centre, leaves, found.centre), found.context, found.negative
+        by_centre, *others = gradients(centre.detach(), contexts[near], contexts[far], weight, num_negatives)
+        moves = *torch.autograd.grad(centre, leaves, by_centre), *others
         every = list(zip((*tables, contexts, contexts), (*rows, near, far), moves, strict=True))
         for table in dict.fromkeys((*tables, contexts)):
             own = [(some.ravel(), move.reshape(some.numel(), -1)) for each, some, move in every if each is table]

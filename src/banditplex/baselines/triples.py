@@ -59,8 +59,7 @@ class Triples(Baseline):
     device: str = "auto"  # CUDA where there is one; its sums may differ in the last digits from run to run
 
     def _fit(self) -> None:
-        formula = FORMULAS[self.model]
-        softmax = self.loss == "softmax"
+        formula, softmax = FORMULAS[self.model], self.loss == "softmax"
         device, rng = choose_device(self.device), stream(self.seed, "triples")
         generator = torch.Generator(device).manual_seed(int(rng.integers(2**62)))
         if formula.alike is not dot and softmax:
@@ -72,7 +71,7 @@ class Triples(Baseline):
         )
         self.num_parameters_ = sum(rows * parts for rows, parts in sizes) * self.dimension
         negatives = self._negatives(device, rng) if self.replace == "pair" and not softmax else None
-        for u, layer, v, rate in self._batches(device, generator):
+        for u, layer, v, rate in self._batches(generator):
             if negatives is None:
                 self._step(formula, u, layer, v, rate, generator)
             else:
@@ -88,11 +87,9 @@ class Triples(Baseline):
         count = self.num_negatives
         return lambda layer: sampler.draw_tensor(layer.repeat_interleave(count), rng).T.view(2, len(layer), count)
 
-    def _batches(
-        self, device: torch.device, generator: torch.Generator
-    ) -> Iterator[tuple[Tensor, Tensor, Tensor, float]]:
+    def _batches(self, generator: torch.Generator) -> Iterator[tuple[Tensor, Tensor, Tensor, float]]:
         """Yield sources, layers and destinations of mini-batches of edges, and the learning rate of their step."""
-        keep = self.mx_.edge_index[0] != self.mx_.edge_index[1]
+        keep, device = self.mx_.edge_index[0] != self.mx_.edge_index[1], generator.device
         ends = torch.from_numpy(self.mx_.edge_index[:, keep]).to(device)
         layers = torch.from_numpy(self.mx_.edge_layer[keep]).to(device)
         if not self.mx_.directed:
@@ -117,10 +114,8 @@ class Triples(Baseline):
         if not softmax:
             others = torch.randint(len(others), size, device=generator.device, generator=generator)
             at_source = torch.rand(size, device=generator.device, generator=generator) < 0.5
-        leaves = [self.nodes_[u], self.relations_[layer], self.nodes_[v], self.nodes_[others]]
-        for leaf in leaves:
-            leaf.requires_grad_()
-        first, relation, second, noise = leaves
+        values = self.nodes_[u], self.relations_[layer], self.nodes_[v], self.nodes_[others]
+        first, relation, second, noise = leaves = [each.requires_grad_() for each in values]
         with torch.enable_grad():
             ahead, back = formula.towards(first, relation), formula.towards(second, formula.inverse(relation))
             if softmax:
@@ -141,11 +136,9 @@ class Triples(Baseline):
         if not self.mx_.directed:  # negatives have the smaller node first
             others = torch.where((u > v)[:, None], others.flip(0), others)
         rows = torch.stack([torch.cat([u[:, None], others[0]], 1), torch.cat([v[:, None], others[1]], 1)])
-        leaves = [self.nodes_[rows], self.relations_[layer]]
-        for leaf in leaves:
-            leaf.requires_grad_()
+        nodes, relation = leaves = [each.requires_grad_() for each in (self.nodes_[rows], self.relations_[layer])]
         with torch.enable_grad():
-            score = formula.score(leaves[0][0], leaves[1][:, None], leaves[0][1])
+            score = formula.score(nodes[0], relation[:, None], nodes[1])
             loss = (softplus(-score[:, 0]) + softplus(score[:, 1:]).mean(1)).sum()
             by_nodes, by_relation = torch.autograd.grad(loss, leaves)
         self.relations_.step(layer, by_relation, rate)
