@@ -77,12 +77,8 @@ def _check_arrays(test: "Split") -> None:
 def _check_full(test: "Split", full: Multiplex) -> None:
     """Refuse training edges and held-out edges that the full multiplex does not have."""
     train = test.train
-    same = (
-        train.layer_names == full.layer_names
-        and train.directed == full.directed
-        and np.array_equal(train.node_names, full.node_names)
-    )
-    if not same:
+    same = (train.layer_names, train.directed) == (full.layer_names, full.directed)
+    if not same or not np.array_equal(train.node_names, full.node_names):
         raise InputError(f"Expected a split of {full.title}, got one of {train.title}, with other nodes or layers.")
     edges = KnownPairs(full)
     foreign = ~edges.has(train.edge_layer, train.edge_index.T) & (train.edge_index[0] != train.edge_index[1])

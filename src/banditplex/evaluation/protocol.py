@@ -3,7 +3,7 @@
 import copy
 import json
 import warnings
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ from banditplex.evaluation.metrics import AT, evaluate_layers
 from banditplex.evaluation.ranking import FILTERED, filtered_ranking
 from banditplex.evaluation.rows import check_rows, describe_data, metric_schema, row_schemas
 from banditplex.evaluation.split import FixedSplit, Split, check_options, k_fold, temporal_split
-from banditplex.jobs.engine import Finished, check_engine, run_tasks
+from banditplex.jobs.engine import check_engine, run_tasks
 from banditplex.multiplex import Multiplex, Name
 from banditplex.pairs.visibility import HIDE
 from banditplex.registry import check_choice
@@ -29,6 +29,7 @@ from banditplex.storage.rows import Row, RowStore
 
 Progress = Callable[[int, int, list[Row]], Any]
 METRICS = ("accuracy", "roc_auc", "average_precision", "ap_at_50", "f1", "mrr", *(f"hits_at_{cut}" for cut in AT))
+LATER = ("after", "fixed")  # settings that files of earlier versions do not have
 MIN_TRAIN_EDGES = 5  # a layer is tested in a fold if at least so many of its edges are left for training
 
 
@@ -137,7 +138,9 @@ def evaluate(
     >>> len(rows)  # 2 folds: 3 layers, pooled, mean
     10
     """
-    scorers = _by_name(scorer)
+    scorers: Any = {type(scorer).__name__: scorer} if isinstance(scorer, LinkScorer) else scorer
+    if not isinstance(scorers, Mapping):
+        raise InputError(f"Expected a scorer, or a dictionary of scorers by name, got {type(scorer).__name__}.")
     check_engine(engine, jobs)
     fixed, mx = (mx, mx.test.train) if isinstance(mx, FixedSplit) else (None, mx)
     folds = folds if after is None and fixed is None else 1
@@ -163,9 +166,20 @@ def evaluate(
     store = None
     if out is not None:
         store = RowStore(out, _describe_protocol(protocol, scorers, mx), resume=resume, check=_rows_check(protocol))
-    evaluator = Evaluator(protocol, scorers, fixed or mx)
-    finished = run_tasks(evaluator, runs, engine=engine, jobs=jobs, store=store)
-    return _yield_rows(finished, len(runs), on_progress, store)
+    finished = run_tasks(Evaluator(protocol, scorers, fixed or mx), runs, engine=engine, jobs=jobs, store=store)
+
+    def yield_rows() -> Iterator[Row]:
+        try:
+            with closing(finished):
+                for done, (_, rows) in enumerate(finished, 1):
+                    if on_progress is not None:
+                        on_progress(done, len(runs), rows)
+                    yield from rows
+        finally:
+            if store is not None:
+                store.close()
+
+    return yield_rows()
 
 
 def _rows_check(protocol: EvaluationProtocol) -> Callable[[str, list[Row]], None]:
@@ -181,20 +195,6 @@ def _rows_check(protocol: EvaluationProtocol) -> Callable[[str, list[Row]], None
                 raise InputError(f"Expected rows of {key!r}, got rows of {found!r}.")
 
     return check
-
-
-def _yield_rows(
-    finished: Generator[Finished], total: int, on_progress: Progress | None, store: RowStore | None
-) -> Iterator[Row]:
-    try:
-        with closing(finished):
-            for done, (_, rows) in enumerate(finished, 1):
-                if on_progress is not None:
-                    on_progress(done, total, rows)
-                yield from rows
-    finally:
-        if store is not None:
-            store.close()
 
 
 # One run
@@ -243,12 +243,10 @@ class Evaluator:
 def _make_split(protocol: EvaluationProtocol, mx: Multiplex, trial: int, index: int | None) -> Iterator[Split]:
     """Return the splits of a trial, or only that of one fold."""
     seed = int(stream(protocol.seed, "trial", trial).integers(2**31))
-    options: dict[str, Any] = {
-        "hide": protocol.hide, "seed": seed, "negatives": protocol.negatives, "each": protocol.each,
-    }  # fmt: skip
+    options = {name: getattr(protocol, name) for name in ("hide", "negatives", "each")}
     if protocol.after is None:
-        return k_fold(mx, folds=protocol.folds, only=index, **options)
-    return iter([temporal_split(mx, after=protocol.after, **options)])
+        return k_fold(mx, folds=protocol.folds, only=index, seed=seed, **options)
+    return iter([temporal_split(mx, after=protocol.after, seed=seed, **options)])
 
 
 def copy_scorer(scorer: LinkScorer, seed: int, hide: str) -> Any:
@@ -278,10 +276,8 @@ def with_filtered(
     """Return rows of `score_split` with the metrics of `filtered_ranking`, which in the row of means are over edges."""
     found = filtered_ranking(scorer, fixed, part=part, targets=targets)
     ranked = [found.layers[row["layer"]] if row["scope"] == "layer" else found.pooled for row in rows]
-    return [
-        row | {f"filtered_{name}": value for name, value in own.items()}
-        for row, own in zip(rows, ranked, strict=True)
-    ]  # fmt: skip
+    named = [{f"filtered_{name}": value for name, value in own.items()} for own in ranked]
+    return [row | own for row, own in zip(rows, named, strict=True)]
 
 
 def score_split(
@@ -337,9 +333,8 @@ def score_split(
 def _check_protocol(protocol: EvaluationProtocol, scorers: Mapping[str, Any], mx: Multiplex) -> None:
     if protocol.trials < 1:
         raise InputError(f"Expected trials to be at least 1, got {protocol.trials}.")
-    unknown = [
-        name for name in protocol.metrics if name not in METRICS and (name not in FILTERED or not protocol.fixed)
-    ]
+    known = METRICS + (FILTERED if protocol.fixed else ())
+    unknown = [name for name in protocol.metrics if name not in known]
     if unknown or not protocol.metrics:
         raise InputError(f"Expected metrics among {', '.join(METRICS)}, got {unknown[0] if unknown else 'none'}.")
     if not scorers:
@@ -351,14 +346,6 @@ def _check_protocol(protocol: EvaluationProtocol, scorers: Mapping[str, Any], mx
             raise InputError(f"Expected a scorer with fit and score_pairs, got {type(scorer).__name__} as {name!r}.")
         if hasattr(scorer, "check_settings"):  # a copy: what it learns about the full multiplex must not reach the runs
             copy_scorer(scorer, protocol.seed, protocol.hide).check_settings(mx, protocol.targets)
-
-
-def _by_name(scorer: LinkScorer | Mapping[str, LinkScorer]) -> dict[str, LinkScorer]:
-    if isinstance(scorer, LinkScorer):
-        return {type(scorer).__name__: scorer}
-    if not isinstance(scorer, Mapping):
-        raise InputError(f"Expected a scorer, or a dictionary of scorers by name, got {type(scorer).__name__}.")
-    return dict(scorer)
 
 
 def _choose_targets(mx: Multiplex, targets: Sequence[Name] | None, folds: int) -> tuple[Name, ...]:
@@ -386,31 +373,22 @@ def _num_pairs(mx: Multiplex, layer: Name) -> int:
     return len(np.unique(pairs[0] * mx.num_nodes + pairs[1])) if mx.directed else pairs.shape[1]
 
 
-# The first line of a result file
+def _describe_protocol(protocol: EvaluationProtocol, scorers: Mapping[str, Any], mx: Multiplex) -> Row:
+    """Return the first line of a result file: everything that the rows depend on, as plain values.
 
-
-def _describe_protocol(protocol: EvaluationProtocol, scorers: Mapping[str, LinkScorer], mx: Multiplex) -> Row:
-    """Return everything that the rows depend on, as plain values."""
-    methods = {name: _describe_scorer(scorer) for name, scorer in scorers.items()}
-    settings = {
-        name: value for name, value in vars(protocol).items() if name not in ("after", "fixed") or value is not None
-    }
-    return {**_as_json(settings), "methods": methods, "data": describe_data(mx)}
-
-
-def _describe_scorer(scorer: Any) -> Row:
-    """Return class and parameters, except `seed`, which each run sets, and `device`, which may differ when resuming."""
-    parameters = scorer.get_params(deep=False) if hasattr(scorer, "get_params") else vars(scorer)
-    relevant = {name: value for name, value in parameters.items() if name not in ("seed", "device")}
-    return {"class": type(scorer).__name__, **_as_json(relevant)}
-
-
-def _as_json(value: Any) -> Any:
-    """Return a value as JSON stores it: arrays as lists, functions and classes by name, other objects by class name."""
+    Of a scorer, these are class and parameters, except `seed`, which each run sets, and `device`, which may differ when
+    resuming. Arrays are lists, functions and classes have their names, and other objects those of their classes.
+    """
+    methods = {}
+    for name, scorer in scorers.items():
+        given = scorer.get_params(deep=False) if hasattr(scorer, "get_params") else vars(scorer)
+        relevant = {each: value for each, value in given.items() if each not in ("seed", "device")}
+        methods[name] = {"class": type(scorer).__name__, **relevant}
 
     def convert(item: Any) -> Any:
         if isinstance(item, np.ndarray | np.generic):
             return item.tolist()
         return getattr(item, "__qualname__", type(item).__name__)
 
-    return json.loads(json.dumps(value, default=convert))
+    settings = {name: value for name, value in vars(protocol).items() if value is not None or name not in LATER}
+    return json.loads(json.dumps(settings | {"methods": methods}, default=convert)) | {"data": describe_data(mx)}

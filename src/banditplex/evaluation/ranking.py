@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from banditplex.arrays import Bools, Floats, Ints
+from banditplex.arrays import Floats, Ints
 from banditplex.errors import InputError
 from banditplex.evaluation.metrics import LayerMetrics, rank_metrics
 from banditplex.evaluation.split import FixedSplit
@@ -84,7 +84,9 @@ def _rank(scorer: LinkScorer, names: NDArray, layer: Name, pairs: Ints, known: I
     size, rank = max(SCORED_AT_ONCE // len(names), 1), np.empty(len(pairs))
     for start in range(0, len(kept), size):
         nodes = kept[start : start + size]
-        score, left_out = _scores(scorer, names, layer, nodes, end), _neighbours(nodes, known, end, len(names))
+        score, left_out = _scores(scorer, names, layer, nodes, end), np.zeros((len(nodes), len(names)), np.bool_)
+        near = known[np.isin(known[:, 1 - end], nodes)]
+        left_out[np.searchsorted(nodes, near[:, 1 - end]), near[:, end]] = True
         left_out[np.arange(len(nodes)), nodes] = True
         here = np.flatnonzero((row >= start) & (row < start + size))
         for some in np.array_split(here, -(-len(here) // size)):
@@ -103,11 +105,3 @@ def _scores(scorer: LinkScorer, names: NDArray, layer: Name, nodes: Ints, end: i
     if not np.isfinite(score).all():
         raise InputError(f"Expected finite scores, got {score[~np.isfinite(score)][0]} in layer {layer!r}.")
     return score.reshape(len(nodes), len(names))
-
-
-def _neighbours(nodes: Ints, known: Ints, end: int, num_nodes: int) -> Bools:
-    """Return which nodes (q, num_nodes) make a known edge with each of some nodes, which are sorted."""
-    near = known[np.isin(known[:, 1 - end], nodes)]
-    found = np.zeros((len(nodes), num_nodes), np.bool_)
-    found[np.searchsorted(nodes, near[:, 1 - end]), near[:, end]] = True
-    return found

@@ -27,12 +27,8 @@ def row_schemas(head: Mapping[str, Schema], measured: Mapping[str, Schema], laye
     names = set(layers)
     layer = Kind("a target layer", lambda value: type(value) in (int, str) and value in names)
     took = {"fit_seconds": SECONDS, "score_seconds": SECONDS, "train_edges": whole(), "test_edges": whole(1)}
-    told = {**head, "scope": str, "layer": type(None)}
-    return {
-        "layer": {**told, "layer": layer, **measured, **took},
-        "pooled": {**told, **measured, **took},
-        "mean": {**told, **measured, **took},
-    }
+    row = {**head, "scope": str, "layer": type(None), **measured, **took}
+    return {"layer": row | {"layer": layer}, "pooled": row, "mean": row}
 
 
 def check_rows(rows: Sequence[Row], schemas: Mapping[str, Schema], *, alone: Sequence[str] = ()) -> None:
@@ -60,10 +56,5 @@ def describe_data(mx: Multiplex) -> Row:
         digest.update(b"" if array is None else np.ascontiguousarray(array).tobytes())
     if mx.node_types is not None:
         digest.update(repr(mx.node_types.tolist()).encode())
-    return {
-        "nodes": mx.num_nodes,
-        "layers": mx.num_layers,
-        "edges": mx.num_edges,
-        "directed": mx.directed,
-        "checksum": digest.hexdigest()[:16],
-    }
+    sizes = {"nodes": mx.num_nodes, "layers": mx.num_layers, "edges": mx.num_edges, "directed": mx.directed}
+    return sizes | {"checksum": digest.hexdigest()[:16]}

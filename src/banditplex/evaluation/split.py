@@ -115,11 +115,10 @@ def split(
     >>> data.train.num_edges, data.label.tolist()
     (4, [1, 0])
     """
-    visibility = check_options(mx, hide, negatives=negatives, each=each, share=share)
-    rng = stream(seed, "split")
-    pairs = _LinkedPairs.of(mx, visibility)
-    out = pairs.edges(pairs.ranks(rng) < pairs.num_held_out(share)[pairs.stratum])
-    how = _Negatives(visibility, negatives, each)
+    how = check_options(mx, hide, negatives=negatives, each=each, share=share)
+    rng, pairs = stream(seed, "split"), _LinkedPairs.of(mx, how.visibility)
+    count = np.clip(np.rint(share * pairs.size), 1, np.maximum(pairs.size - 1, 0))  # at least 1, and never all
+    out = pairs.edges(random_ranks(pairs.stratum, rng)[0] < count[pairs.stratum])
     _tell_scarce(mx, out - 1, how)
     return _hold_out(mx, out, ~out, rng, how)
 
@@ -145,12 +144,11 @@ def k_fold(
     >>> sorted(fold.train.num_edges for fold in k_fold(mx, hide="pair", folds=2))
     [2, 3]
     """
-    visibility = check_options(mx, hide, negatives=negatives, each=each, folds=folds)
-    pairs = _LinkedPairs.of(mx, visibility, at_least=folds)
-    rng = stream(seed, "folds")
-    fold = (pairs.ranks(rng) + rng.integers(0, folds, len(pairs.size))[pairs.stratum]) % folds
+    how = check_options(mx, hide, negatives=negatives, each=each, folds=folds)
+    rng, pairs = stream(seed, "folds"), _LinkedPairs.of(mx, how.visibility, at_least=folds)
+    rank = random_ranks(pairs.stratum, rng)[0]
+    fold = (rank + rng.integers(0, folds, len(pairs.size))[pairs.stratum]) % folds
     fold = np.where(pairs.size[pairs.stratum] > 1, fold, -1)
-    how = _Negatives(visibility, negatives, each)
     _tell_scarce(mx, np.where(pairs.index >= 0, fold[pairs.index], -1), how)
     return (
         _hold_out(mx, out, ~out, stream(seed, "fold", index), how)
@@ -189,19 +187,18 @@ def temporal_split(
     >>> temporal_split(mx, hide="layer", after=3).pairs[0].tolist()
     [2, 3]
     """
-    visibility = check_options(mx, hide, negatives=negatives, each=each, share=share)
+    how = check_options(mx, hide, negatives=negatives, each=each, share=share)
     if mx.time is None:
         raise InputError("Expected a multiplex with times (`time` of from_edges), got one without.")
     cut = np.sort(mx.time)[math.ceil((1 - share) * mx.num_edges) - 1] if after is None else after
     if not isinstance(cut, int | float | np.number):
         cut = np.datetime64(cut, "ns").astype(np.int64)  # the unit of edge times
     late = mx.time > cut
-    linked_before = visibility.known_pairs(mx.keep_edges(~late))
+    linked_before = how.visibility.known_pairs(mx.keep_edges(~late))
     out = late & (mx.edge_index[0] != mx.edge_index[1])
     out[out] = ~linked_before.has(mx.edge_layer[out], mx.edge_index[:, out].T)
     if not out.any():
         raise InputError(f"Expected new pairs after {cut}, got none: times are {mx.time.min()} to {mx.time.max()}.")
-    how = _Negatives(visibility, negatives, each)
     _tell_scarce(mx, out - 1, how)
     return _hold_out(mx, out, ~late, stream(seed, "split"), how)
 
@@ -292,10 +289,8 @@ def _beside_negatives(data: Split, known: KnownPairs, rng: np.random.Generator) 
     """Return a split of edges with as many negatives of each layer, or all that there are."""
     layer = data.layer[within_free(data.layer, known)]
     pool = pool_negatives(data.train, layer, known, rng)
-    label = np.concatenate([data.label, np.zeros(len(layer), np.int64)])
-    return replace(
-        data, layer=np.concatenate([data.layer, layer]), pairs=np.concatenate([data.pairs, pool]), label=label
-    )
+    pairs, label = np.concatenate([data.pairs, pool]), np.append(data.label, np.zeros(len(layer), np.int64))
+    return replace(data, layer=np.append(data.layer, layer), pairs=pairs, label=label)
 
 
 @dataclass(frozen=True)
@@ -323,15 +318,6 @@ class _LinkedPairs:
             where = "" if visibility.hides_everywhere else "a layer with "
             raise InputError(f"Expected {where}at least {at_least} linked pairs to split, got {size.max(initial=0)}.")
         return cls(index, stratum, size)
-
-    def ranks(self, rng: np.random.Generator) -> Ints:
-        """Return a random rank of each pair within its stratum."""
-        return random_ranks(self.stratum, rng)[0]
-
-    def num_held_out(self, share: float) -> Ints:
-        """Return how many pairs of each stratum are held out: the rounded share, at least 1 and never all."""
-        count = np.clip(np.rint(share * self.size), 1, np.maximum(self.size - 1, 0))
-        return np.where(self.size > 1, count, 0).astype(np.int64)
 
     def edges(self, chosen: Bools) -> Bools:
         """Return for each edge whether its pair is chosen."""
@@ -364,14 +350,10 @@ def _hold_out(mx: Multiplex, out: Bools, keep: Bools, rng: np.random.Generator, 
         return own_negatives(mx, layer[rows], count, known, rng, kind=negatives)
 
     each = HARD_EACH if each is None and negatives == "hard" else each
-    return Split(
-        train,
-        visibility.hide,
-        np.concatenate([layer, beside]),
-        np.concatenate([positives, pool]),
-        np.repeat([1, 0], [len(layer), len(beside)]).astype(np.int64),
-        at_most(each, layer, known, draw) if each else None,
-    )
+    own = at_most(each, layer, known, draw) if each else None
+    label = np.repeat([1, 0], [len(layer), len(beside)]).astype(np.int64)
+    pairs = np.concatenate([positives, pool])
+    return Split(train, visibility.hide, np.concatenate([layer, beside]), pairs, label, own)
 
 
 def _tell_scarce(mx: Multiplex, fold: Ints, how: _Negatives) -> None:
@@ -407,8 +389,8 @@ def _select(data: Split, keep: Bools) -> Split:
 
 def check_options(
     mx: Multiplex, hide: str, *, negatives: str, each: int | None, share: float = 0.5, folds: int = 2
-) -> Visibility:
-    """Refuse options that are invalid for any multiplex; return what the split hides."""
+) -> _Negatives:
+    """Refuse options that are invalid for any multiplex; return what the split hides, and its negatives."""
     check_choice("negatives", negatives, NEGATIVES)
     if each is not None and each < 0:
         raise InputError(f"Expected each to be at least 0, got {each}.")
@@ -416,4 +398,4 @@ def check_options(
         raise InputError(f"Expected share to be between 0 and 1, got {share}.")
     if folds < 2:
         raise InputError(f"Expected folds to be at least 2, got {folds}.")
-    return Visibility.of_split(hide, mx)
+    return _Negatives(Visibility.of_split(hide, mx), negatives, each)

@@ -106,7 +106,7 @@ def rows_check(plan: Plan, mx: Multiplex, *, ranked: bool, triples: bool = False
         "parameters": (type(None), whole()),
     }
     test = row_schemas(head, measured, plan.targets or mx.layer_names)
-    test["mean"] |= metric_schema(f"median_{name}" for name in MEDIANS)
+    test["mean"] = test["mean"] | metric_schema(f"median_{name}" for name in MEDIANS)
     failed = {**head, "scope": str, "error": str}
     tuning = {"mean": test["mean"], "none": failed}
     rankings = metric_schema(f"{kind}_{name}" for kind in ("random", "hard") for name in RANKING) if ranked else {}
