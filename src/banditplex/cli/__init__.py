@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from banditplex.cli import compare, convert, datasets, demo, evaluate, predict, report, reproduce, train
-from banditplex.cli.commands import PlainCommand, PlainGroup, help_alone
+from banditplex.cli.commands import PlainCommand, PlainGroup, help_alone, option
 from banditplex.cli.flags import in_flags
 from banditplex.errors import InputError
 from banditplex.terminal import escape, say
@@ -30,16 +30,9 @@ app = typer.Typer(
 )
 app.add_typer(datasets.app, name="datasets")
 for _command in (
-    demo.demo,
-    train.train,
-    predict.predict,
-    report.report,
-    evaluate.evaluate,
-    compare.compare,
-    convert.convert,
-    convert.formats,
-    reproduce.reproduce,
-):
+    demo.demo, train.train, predict.predict, report.report, evaluate.evaluate, compare.compare, convert.convert,
+    convert.formats, reproduce.reproduce,
+):  # fmt: skip
     app.command(cls=PlainCommand)(_command)
 
 OUTSIDE = {
@@ -61,13 +54,9 @@ def main() -> NoReturn:
             status = app(standalone_mode=False)
         finally:
             sys.stdout.flush()
-    except UsageError as error:
+    except (UsageError, InputError) as error:
         wait_for_first()
-        say(_in_one_line(error))
-        raise SystemExit(2) from None
-    except InputError as error:
-        wait_for_first()
-        say(in_flags(str(error)))
+        say(in_flags(str(error)) if isinstance(error, InputError) else _in_one_line(error))
         raise SystemExit(2) from None
     except BrokenPipeError:  # the reader of our output has gone, as with `| head`
         sys.stderr.close()
@@ -95,14 +84,10 @@ def _in_one_line(error: Any) -> str:
     text += f" {words}" * (text.startswith("Missing option") and words not in text)
     got = f", got {came!r}" if came is not None and repr(came) not in text else ""
     stop = "" if text.endswith("?") else "."
-    return f"{text}{got}{stop} See `{_command_of(error)} --help`."
-
-
-def _command_of(error: Any) -> str:
-    """Return the command whose options or arguments are wrong; an option that lacks its value does not say it."""
-    if error.ctx is not None:
-        return str(error.ctx.command_path)
-    return " ".join(["banditplex", *(word for word in sys.argv[1:2] if not word.startswith("-"))])
+    command = " ".join(["banditplex", *(word for word in sys.argv[1:2] if not word.startswith("-"))])
+    if error.ctx is not None:  # an option that lacks its value does not say it
+        command = error.ctx.command_path
+    return f"{text}{got}{stop} See `{command} --help`."
 
 
 def _given(option: Any) -> str | None:
@@ -124,8 +109,6 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def _top(
     ctx: typer.Context,
-    version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
-    ] = False,
+    version: Annotated[bool, option("--version", "Print the version.", callback=_print_version, is_eager=True)] = False,
 ) -> None:
     help_alone(ctx)

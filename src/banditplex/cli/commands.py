@@ -1,4 +1,4 @@
-"""What all commands share: help in plain words instead of types, and help where no command is given."""
+"""What all commands share: options, help in plain words instead of types, and help where no command is given."""
 
 from typing import Any
 
@@ -42,6 +42,16 @@ def _in_words(params: list[Any], ctx: Any) -> list[Any]:
             typed = hasattr(each, "display_type")  # this version of typer shows types of Python
             each.metavar = "" if each.is_flag else WORDS.get(each.display_type(ctx)) if typed else None
     return params
+
+
+def option(*words: str, shown: bool | str = True, **more: Any) -> Any:
+    """Return an option of a command: its flags, if they are not those of its name, its help, and a word for its value.
+
+    `shown` is the default that help shows, `more` what else `typer.Option` takes.
+    """
+    flags = [word for word in words if word.startswith("-")]
+    text, *metavar = words[len(flags) :]
+    return typer.Option(*flags, help=text, metavar=metavar[0] if metavar else None, show_default=shown, **more)
 
 
 def help_alone(ctx: typer.Context) -> None:

@@ -8,9 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
 from banditplex.cli import options
+from banditplex.cli.commands import option
 from banditplex.cli.data import DATA, Reading, as_name, load, published_split, reads_data, title_of
 from banditplex.cli.output import Json, print_json, print_lines, print_table, wrapped
 from banditplex.cli.report import last_line, page_beside, try_page
@@ -35,50 +34,35 @@ def compare(
     reading: Reading,
     data: Annotated[list[str] | None, DATA] = None,
     methods: Annotated[
-        str | None,
-        typer.Option(metavar="A,B,..", help="Methods; quick, main and ours stand for several.", show_default="all"),
+        str | None, option("Methods; quick, main and ours stand for several.", "A,B,..", shown="all")
     ] = None,
-    hide: Annotated[
-        str, typer.Option(metavar="layer|pair", help="Hide held-out pairs in their own layer or in every layer.")
-    ] = "layer",
-    budget: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Time limit of a fit, and of its test.", show_default="120")
-    ] = None,
-    memory: Annotated[float, typer.Option(metavar="GB", help="Memory limit of a fit.")] = 8.0,
-    seeds: Annotated[int, typer.Option(help="Number of seeds; each has its own split.")] = 5,
+    hide: Annotated[str, option("Hide held-out pairs in their own layer or in every layer.", "layer|pair")] = "layer",
+    budget: Annotated[float | None, option("Time limit of a fit, and of its test.", "SECONDS", shown="120")] = None,
+    memory: Annotated[float, option("Memory limit of a fit.", "GB")] = 8.0,
+    seeds: Annotated[int, option("Number of seeds; each has its own split.")] = 5,
     trials: Annotated[
-        int | None,
-        typer.Option(help="Settings that each method may try on validation edges; 1: no tuning.", show_default="10"),
+        int | None, option("Settings that each method may try on validation edges; 1: no tuning.", shown="10")
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Does it help on my data? Fast methods without tuning, in a few minutes.")
+        bool, option("--quick", "Does it help on my data? Fast methods without tuning, in a few minutes.")
     ] = False,
     split: Annotated[
         str,
-        typer.Option(
-            metavar="random|fixed|fixed-with-leaks",
-            help="fixed: use the published split of DATA, without leaking pairs; fixed-with-leaks: with them.",
+        option(
+            "fixed: use the published split of DATA, without leaking pairs; fixed-with-leaks: with them.",
+            "random|fixed|fixed-with-leaks",
         ),
     ] = "random",
     target: options.Target = None,
     device: Annotated[
-        str,
-        typer.Option(
-            metavar="auto|cpu|cuda", help="Device of methods that can use a GPU; auto: cuda, if there is one."
-        ),
+        str, option("Device of methods that can use a GPU; auto: cuda, if there is one.", "auto|cpu|cuda")
     ] = "auto",
-    engine: Annotated[
-        str, typer.Option(metavar="processes|serial|ray", help="Where fits are executed; ray is an extra.")
-    ] = "processes",
-    jobs: Annotated[
-        int | None, typer.Option(help="Number of parallel fits.", show_default="one per processor; on a GPU, 1")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="DIR", help="Write tables (CSV, Markdown, HTML) to DIR.")
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue the comparison in DIR.")] = False,
-    list_methods: Annotated[bool, typer.Option("--list-methods", help="List the methods and exit.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    engine: Annotated[str, option("Where fits are executed; ray is an extra.", "processes|serial|ray")] = "processes",
+    jobs: Annotated[int | None, option("Number of parallel fits.", shown="one per processor; on a GPU, 1")] = None,
+    out: Annotated[Path | None, option("-o", "--out", "Write tables (CSV, Markdown, HTML) to DIR.", "DIR")] = None,
+    resume: Annotated[bool, option("--resume", "Continue the comparison in DIR.")] = False,
+    list_methods: Annotated[bool, option("--list-methods", "List the methods and exit.")] = False,
+    quiet: Annotated[bool, option("--quiet", "Show no progress.")] = False,
     as_json: Json = False,
 ) -> None:
     """Compare our learner with all other methods on the same splits: the leaderboard.
@@ -87,7 +71,13 @@ def compare(
     a row that says so.
     """
     if list_methods:
-        _list_methods(as_json)
+        from banditplex.leaderboard import find_methods
+
+        known = [(method, method.trials(10)) for method in find_methods().values()]
+        if as_json:
+            print_json([{"name": m.name, "ours": m.ours, "about": m.about, "settings": some} for m, some in known])
+        else:
+            print_table(["method", "settings", "what it is"], [[m.name, len(some), m.about] for m, some in known])
         return
     if not data:
         raise InputError("Expected DATA, a data set, file or folder to compare methods on, got none.")
@@ -141,9 +131,7 @@ def compare(
             mx, chosen, plan=plan, fixed=fixed, engine=engine, jobs=jobs, folder=out, resume=resume,
             on_progress=on_progress,
         )  # fmt: skip
-    board = replace(
-        board, lines=lines.make_lines(rows), layers=lines.layer_lines(rows), tests=lines.finished(rows)
-    )  # fmt: skip
+    board = replace(board, lines=lines.make_lines(rows), layers=lines.layer_lines(rows), tests=lines.finished(rows))
     files = pages.write(board, out) if out is not None else []
     place = out / PAGE if out is not None else None if as_json else page_beside(data, "comparison")
     page = None
@@ -156,16 +144,6 @@ def compare(
     listed = ", ".join(map(str, files))
     print_lines("")
     print_lines(last_line([f"Files: {listed}."] * bool(files), page))
-
-
-def _list_methods(as_json: bool) -> None:
-    from banditplex.leaderboard import find_methods
-
-    found = find_methods().values()
-    if as_json:
-        print_json([{"name": m.name, "ours": m.ours, "about": m.about, "settings": m.trials(10)} for m in found])
-        return
-    print_table(["method", "settings", "what it is"], [[m.name, len(m.trials(10)), m.about] for m in found])
 
 
 def _leaks(split: str, hide: str) -> str | None:

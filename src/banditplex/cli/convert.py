@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from banditplex.cli.commands import option
 from banditplex.cli.data import Data, Reading, load, reads_data
 from banditplex.cli.output import Json, print_json, print_lines, print_table
 
@@ -14,11 +15,9 @@ def convert(
     data: Data,
     reading: Reading,
     out: Annotated[Path, typer.Argument(metavar="OUT", help="Path to write; the ending decides on the format.")],
-    to_format: Annotated[
-        str | None, typer.Option("--to", help="Format of OUT, if the ending does not show it.")
-    ] = None,
-    lossy: Annotated[bool, typer.Option("--lossy", help="Drop what the format of OUT cannot store.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace OUT if it exists.")] = False,
+    to_format: Annotated[str | None, option("--to", "Format of OUT, if the ending does not show it.")] = None,
+    lossy: Annotated[bool, option("--lossy", "Drop what the format of OUT cannot store.")] = False,
+    force: Annotated[bool, option("--force", "Replace OUT if it exists.")] = False,
     as_json: Json = False,
 ) -> None:
     """Convert a multiplex from one format to another."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from banditplex.cli.commands import option
 from banditplex.cli.options import add_options
 from banditplex.errors import InputError
 from banditplex.multiplex.notes import notes_of, show_files
@@ -28,8 +29,8 @@ def _size(text: str) -> int:
     return int(found[1]) << 10 * " KMGT".index(found[2].upper() or " ")
 
 
-def _option(kind: Any, help: str, *flags: str, **more: Any) -> Any:
-    return Annotated[kind, typer.Option(*flags, help=help, rich_help_panel="How to read DATA", **more)]
+def _option(kind: Any, *words: str, **more: Any) -> Any:
+    return Annotated[kind, option(*words, rich_help_panel="How to read DATA", **more)]
 
 
 DATA = typer.Argument(
@@ -38,54 +39,52 @@ DATA = typer.Argument(
 Data = Annotated[list[str], DATA]
 _TEXT, _TEXTS, _SWITCH, _NUMBER = str | None, list[str] | None, bool | None, int | None
 READING = {
-    "from_format": _option(_TEXT, "Format of DATA, if name and content do not show it.", "--from", metavar="FORMAT"),
+    "from_format": _option(_TEXT, "--from", "Format of DATA, if name and content do not show it.", "FORMAT"),
     "columns": _option(
         _TEXTS,
         "Column names of a table: source=from, target=to, layer, weight, time; numbers without a header; layer= for no "
         "column. May be repeated, with other names for other files.",
-        metavar="ROLE=NAME,..",
+        "ROLE=NAME,..",
     ),
-    "wide": _option(_SWITCH, "Each column of numbers, or of yes and no, is a layer of its own.", "--wide"),
+    "wide": _option(_SWITCH, "--wide", "Each column of numbers, or of yes and no, is a layer of its own."),
     "matrix": _option(
-        _SWITCH, "Tables are adjacency matrices, a layer per file, with names in row and column 1.", "--matrix"
+        _SWITCH, "--matrix", "Tables are adjacency matrices, a layer per file, with names in row and column 1."
     ),
-    "header": _option(_SWITCH, "Whether files start with column names.", "--header/--no-header"),
-    "delimiter": _option(_TEXT, "Column separator of a CSV file; tab for tabs. Default: guessed.", metavar="CHAR"),
-    "decimal": _option(_TEXT, "Decimal point of a CSV file. Default: guessed.", metavar=".|,"),
-    "thousands": _option(_TEXT, "Thousands separator: . , ' or space. Default: guessed.", metavar="CHAR"),
+    "header": _option(_SWITCH, "--header/--no-header", "Whether files start with column names."),
+    "delimiter": _option(_TEXT, "Column separator of a CSV file; tab for tabs. Default: guessed.", "CHAR"),
+    "decimal": _option(_TEXT, "Decimal point of a CSV file. Default: guessed.", ".|,"),
+    "thousands": _option(_TEXT, "Thousands separator: . , ' or space. Default: guessed.", "CHAR"),
     "date_format": _option(
-        _TEXT,
-        "Order of dates such as 04/05/2025, or a form such as %d-%b-%Y. Default: guessed.",
-        metavar="dmy|mdy|ymd|FORM",
+        _TEXT, "Order of dates such as 04/05/2025, or a form such as %d-%b-%Y. Default: guessed.", "dmy|mdy|ymd|FORM"
     ),
-    "encoding": _option(_TEXT, "Encoding of a CSV file, such as cp1252. Default: guessed.", metavar="NAME"),
-    "sheet": _option(_TEXT, "Sheet of an Excel file. Default: the first.", metavar="NAME"),
+    "encoding": _option(_TEXT, "Encoding of a CSV file, such as cp1252. Default: guessed.", "NAME"),
+    "sheet": _option(_TEXT, "Sheet of an Excel file. Default: the first.", "NAME"),
     "missing": _option(
         _TEXT,
         "Refuse empty cells, or drop rows without a node or layer; an empty weight is then 1, an empty time the "
         "earliest.",
-        metavar="error|drop",
-        show_default="error",
+        "error|drop",
+        shown="error",
     ),
-    "bipartite": _option(_SWITCH, "Whether sources and targets are two kinds of nodes.", "--bipartite/--no-bipartite"),
-    "fold_case": _option(_SWITCH, "Merge names that differ only by case or spaces, as Anna and anna.", "--fold-case"),
+    "bipartite": _option(_SWITCH, "--bipartite/--no-bipartite", "Whether sources and targets are two kinds of nodes."),
+    "fold_case": _option(_SWITCH, "--fold-case", "Merge names that differ only by case or spaces, as Anna and anna."),
     "node_table": _option(
-        _TEXT, "Table of nodes: id, type; numbers and few-valued texts are features.", "--nodes", metavar="FILE"
+        _TEXT, "--nodes", "Table of nodes: id, type; numbers and few-valued texts are features.", "FILE"
     ),
     "node_columns": _option(
         _TEXTS,
         "Columns of the table of nodes: id=, type=, name=, features=age+income; features= for none.",
-        metavar="ROLE=NAME,..",
+        "ROLE=NAME,..",
     ),
     "max_size": _option(
         _NUMBER,
         "Largest size after decompression, or of a GraphML file, as 2G. Default: 64M, or 100 times the compressed "
         "size; 64M for GraphML.",
-        metavar="SIZE",
+        "SIZE",
         parser=_size,
     ),
-    "num_nodes": _option(_NUMBER, "Nodes are 0 to N-1, isolated ones included.", min=1, metavar="N"),
-    "directed": _option(_SWITCH, "Read edges as directed or undirected.", "--directed/--undirected"),
+    "num_nodes": _option(_NUMBER, "Nodes are 0 to N-1, isolated ones included.", "N", min=1),
+    "directed": _option(_SWITCH, "--directed/--undirected", "Read edges as directed or undirected."),
 }
 reads_data = add_options(READING, into="reading")
 """A decorator for commands that read DATA: they get the options that say how as `reading`."""
@@ -108,27 +107,33 @@ def title_of(data: Sequence[str]) -> str:
 
 def load(data: Sequence[str], reading: Reading, *, quiet: bool = False) -> "Multiplex":
     """Load DATA with the options above."""
+    from banditplex.datasets import load_dataset
+
     directed = reading.get("directed")
     name = next((each for each in data if is_dataset(each)), None)
     if name is not None:
         if len(data) > 1:
             raise InputError(f"Expected a single DATA, or several files, got the data set {name!r} among {len(data)}.")
-        refused = next((option for option in reading if option != "directed"), None)
+        refused = next((each for each in reading if each != "directed"), None)
         if refused:
             named = {"from_format": "--from", "node_table": "--nodes"}
             flag = named.get(refused, f"--{refused.replace('_', '-')}")
             raise InputError(f"Expected {flag} only with a file or folder, got it with the data set {name!r}.")
-        return _load_dataset(name, directed, quiet)
+        if Path(name).exists() and not quiet:
+            say(f"{name} means the data set, not the path in this folder; use ./{name} for the path.")
+        with progress(f"Loading {name}", quiet=quiet) as on_progress:
+            mx = load_dataset(name, progress=on_progress)
+        return mx if directed is None else mx.to_directed() if directed else mx.to_undirected()
     special = ("from_format", "columns", "node_columns")
-    options = {option: value for option, value in reading.items() if option not in special}
+    options = {each: value for each, value in reading.items() if each not in special}
     if "node_columns" in reading:
         if "node_table" not in reading:
             raise InputError("Expected --nodes FILE with --node-columns, got none.")
         options["node_columns"] = parse_node_columns(reading["node_columns"])
     if "from_format" in reading:
         options["format"] = reading["from_format"]
-    for option in {"delimiter", "thousands"} & set(options):
-        options[option] = CHARACTERS.get(options[option].lower(), options[option])
+    for each in {"delimiter", "thousands"} & set(options):
+        options[each] = CHARACTERS.get(options[each].lower(), options[each])
     columns = parse_columns(reading.get("columns"))
     twice = next((role for role, given in columns.items() if isinstance(given, tuple)), None)
     if twice is not None and len(data) == 1 and not Path(data[0]).is_dir():
@@ -151,16 +156,6 @@ def reading_notes(mx: "Multiplex") -> list[str]:
     from banditplex.cli.flags import in_flags
 
     return [in_flags(each) for each in notes_of(mx.metadata)]
-
-
-def _load_dataset(name: str, directed: bool | None, quiet: bool) -> "Multiplex":
-    from banditplex.datasets import load_dataset
-
-    if Path(name).exists() and not quiet:
-        say(f"{name} means the data set, not the path in this folder; use ./{name} for the path.")
-    with progress(f"Loading {name}", quiet=quiet) as on_progress:
-        mx = load_dataset(name, progress=on_progress)
-    return mx if directed is None else mx.to_directed() if directed else mx.to_undirected()
 
 
 def _read(paths: Sequence[str], options: dict[str, Any], quiet: bool) -> "Multiplex":

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from banditplex.cli.commands import PlainCommand, PlainGroup, help_alone
+from banditplex.cli.commands import PlainCommand, PlainGroup, help_alone, option
 from banditplex.cli.data import Data, Reading, is_dataset, load, reading_notes, reads_data, title_of
 from banditplex.cli.output import Json, print_json, print_lines, print_table, print_text
 from banditplex.terminal import progress
@@ -35,7 +35,7 @@ def list_all(as_json: Json = False) -> None:
 def show(
     data: Data,
     reading: Reading,
-    all_layers: Annotated[bool, typer.Option("--all", help="Show all layers, not only the first 20.")] = False,
+    all_layers: Annotated[bool, option("--all", "Show all layers, not only the first 20.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show the layers of a data set, file or folder."""

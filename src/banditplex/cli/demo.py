@@ -4,16 +4,15 @@ from math import isnan
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from banditplex.cli.commands import option
 from banditplex.cli.output import Json, print_json, print_lines, print_table, wrapped
 from banditplex.terminal import bars
 
 
 def demo(
-    seeds: Annotated[int, typer.Option(min=1, help="Splits of the data to train on.")] = 3,
-    epochs: Annotated[int, typer.Option(min=1, help="Epochs of each training.")] = 10,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the report.")] = Path("banditplex-demo"),
+    seeds: Annotated[int, option("Splits of the data to train on.", min=1)] = 3,
+    epochs: Annotated[int, option("Epochs of each training.", min=1)] = 10,
+    out: Annotated[Path, option("Folder for the report.", "DIR")] = Path("banditplex-demo"),
     as_json: Json = False,
 ) -> None:
     """Show which layers help, and what choosing layers is worth, on the data set `twins`; under a minute."""

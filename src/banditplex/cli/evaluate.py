@@ -8,9 +8,9 @@ from statistics import fmean
 from typing import Annotated, Any
 
 import numpy as np
-import typer
 
 from banditplex.cli import options
+from banditplex.cli.commands import option
 from banditplex.cli.data import Data, Reading, as_name, load, published_split, reading_notes, reads_data, title_of
 from banditplex.cli.gains import gains_on, print_gains
 from banditplex.cli.options import options_by_policy
@@ -35,52 +35,37 @@ def evaluate(
     reading: Reading,
     hide: Annotated[
         str,
-        typer.Option(
-            metavar="layer|pair|edge",
-            help="Hide held-out pairs in their own layer or in every layer; models are trained with the same `hide`. "
+        option(
+            "Hide held-out pairs in their own layer or in every layer; models are trained with the same `hide`. "
             "edge: one direction in its layer, with --split fixed.",
+            "layer|pair|edge",
         ),
     ],
     settings: dict[str, Any],
     policy: Annotated[
-        str, typer.Option(metavar="A,B,..", help=f"Policies to compare: {', '.join(SETTINGS['policy'].choices)}.")
+        str, option(f"Policies to compare: {', '.join(SETTINGS['policy'].choices)}.", "A,B,..")
     ] = "uniform,default",
     policy_option: options.PolicyOption = None,
     trials: Annotated[
-        int | None,
-        typer.Option(help="Number of trials; each assigns edges to folds at random.", show_default=str(USUAL_TRIALS)),
+        int | None, option("Number of trials; each assigns edges to folds at random.", shown=str(USUAL_TRIALS))
     ] = None,
-    folds: Annotated[int | None, typer.Option(help="Folds of each trial.", show_default=str(USUAL_FOLDS))] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="A first look: 1 trial of 2 folds, 20 epochs, unless given.")
-    ] = False,
+    folds: Annotated[int | None, option("Folds of each trial.", shown=str(USUAL_FOLDS))] = None,
+    quick: Annotated[bool, option("--quick", "A first look: 1 trial of 2 folds, 20 epochs, unless given.")] = False,
     after: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="Train on edges up to this time or date, test on later ones; no folds."),
+        str | None, option("Train on edges up to this time or date, test on later ones; no folds.", "TIME")
     ] = None,
     split: Annotated[
-        str,
-        typer.Option(
-            metavar="random|fixed", help="fixed: the split that comes with DATA; triples are ranked among all nodes."
-        ),
+        str, option("fixed: the split that comes with DATA; triples are ranked among all nodes.", "random|fixed")
     ] = "random",
-    seed: Annotated[int, typer.Option(help="Seed of every random stream.")] = 0,
-    metric: Annotated[
-        str | None, typer.Option(metavar="A,B,..", help="Metrics to show.", show_default=",".join(SHOWN))
-    ] = None,
-    negatives: Annotated[
-        str, typer.Option(metavar="uniform|degree|hard", help="How test negatives are chosen.")
-    ] = "uniform",
+    seed: Annotated[int, option("Seed of every random stream.")] = 0,
+    metric: Annotated[str | None, option("Metrics to show.", "A,B,..", shown=",".join(SHOWN))] = None,
+    negatives: Annotated[str, option("How test negatives are chosen.", "uniform|degree|hard")] = "uniform",
     target: options.Target = None,
-    engine: Annotated[
-        str, typer.Option(metavar="processes|serial|ray", help="Where runs are executed; ray is an extra.")
-    ] = "processes",
-    jobs: Annotated[int | None, typer.Option(help="Number of parallel runs.", show_default="one per processor")] = None,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write all rows to FILE (JSON Lines).")
-    ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue the evaluation in FILE.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
+    engine: Annotated[str, option("Where runs are executed; ray is an extra.", "processes|serial|ray")] = "processes",
+    jobs: Annotated[int | None, option("Number of parallel runs.", shown="one per processor")] = None,
+    out: Annotated[Path | None, option("-o", "--out", "Write all rows to FILE (JSON Lines).", "FILE")] = None,
+    resume: Annotated[bool, option("--resume", "Continue the evaluation in FILE.")] = False,
+    quiet: Annotated[bool, option("--quiet", "Show no progress.")] = False,
     as_json: Json = False,
 ) -> None:
     """Say which layers help, and compare policies by cross validation, on the same splits, with paired tests."""

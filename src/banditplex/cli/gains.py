@@ -44,9 +44,9 @@ def gain_lines(table: "pd.DataFrame") -> list[str]:
     unknown = [target for target, gain in table.groupby("target", sort=False)["gain"].count().items() if not gain]
     others = [target for target in dict.fromkeys(table["target"]) if target not in {*targets, *unknown}]
     if others:
-        lines.append(f"{_names(others)}: no other layer helps")
+        lines.append(f"{named(others)}: no other layer helps")
     if unknown:
-        lines.append(f"{_names(unknown)}: not known, there are too few edges")
+        lines.append(f"{named(unknown)}: not known, there are too few edges")
     return lines
 
 
@@ -62,7 +62,8 @@ def _line(target: Any, rows: "pd.DataFrame") -> str:
     return f"{target}: {len(found)} layers help: log loss falls by {shown}{more}"
 
 
-def _names(targets: list[Any]) -> str:
+def named(targets: list[Any]) -> str:
+    """Return some targets in words, the first by name."""
     more = f" and {len(targets) - NAMES} more" * (len(targets) > NAMES)
     return ", ".join(map(str, targets[:NAMES])) + more
 

@@ -1,16 +1,16 @@
 """Options of commands that train: one for each setting of `banditplex.training.config`, and those of the policy."""
 
-import inspect
 import json
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
-from inspect import Parameter, signature
+from functools import partial, wraps
+from inspect import Parameter, Signature, signature
 from typing import Annotated, Any
 
 import typer
 
 from banditplex.bandits import POLICIES
 from banditplex.bandits.base import SIZES
+from banditplex.cli.commands import option
 from banditplex.errors import InputError
 from banditplex.training.config import SETTINGS, Setting
 
@@ -24,18 +24,16 @@ def add_options(options: Mapping[str, Any], *, into: str) -> Callable[[Command],
     """
 
     def decorate(command: Command) -> Command:
-        own = [each for each in inspect.signature(command).parameters.values() if each.name != into]
-        added = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
-            for name, annotation in options.items()
-        ]
+        own = [each for each in signature(command).parameters.values() if each.name != into]
+        new = partial(Parameter, kind=Parameter.KEYWORD_ONLY, default=None)
+        added = [new(name, annotation=annotation) for name, annotation in options.items()]
 
         @wraps(command)
         def run(**words: Any) -> None:
             given = {name: words.pop(name) for name in options if name in words}
             command(**words, **{into: {name: value for name, value in given.items() if value is not None}})
 
-        run.__signature__ = inspect.Signature([*own, *added])  # type: ignore[attr-defined]
+        run.__signature__ = Signature([*own, *added])  # type: ignore[attr-defined]
         run.__annotations__ = {each.name: each.annotation for each in (*own, *added)}
         return run
 
@@ -45,16 +43,12 @@ def add_options(options: Mapping[str, Any], *, into: str) -> Callable[[Command],
 SHORT_FLAGS = {"k": "-k"}
 SHORT = 16  # characters of choices that fit beside the name of an option; longer ones follow its text
 
-Target = Annotated[
-    list[str] | None,
-    typer.Option(metavar="LAYER", help="Predict links in this layer; may be repeated.", show_default="all"),
-]
+Target = Annotated[list[str] | None, option("Predict links in this layer; may be repeated.", "LAYER", shown="all")]
 PolicyOption = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="KEY=VALUE",
-        help='An option of the policy, in JSON, as layers=["a"] of fixed or prices={"a": 3} of cost-aware; may be '
-        "repeated.",
+    option(
+        'An option of the policy, in JSON, as layers=["a"] of fixed or prices={"a": 3} of cost-aware; may be repeated.',
+        "KEY=VALUE",
         rich_help_panel=SETTINGS["policy"].group,
     ),
 ]
@@ -83,10 +77,9 @@ def _as_option(name: str, each: Setting) -> Any:
     elif words := [*filter(None, [each.word]), *["none"] * (each.optional and each.low is not None)]:
         several = "[,INTEGER]" * each.several
         kind, more = str, {"metavar": "|".join([f"INTEGER{several}", *words]), "parser": _integer_or(words, several)}
-    shown = each.default if each.default is not None else [*each.choices, "none"][0]
-    flag, panel = SHORT_FLAGS.get(name, flag), each.group
-    option = typer.Option(flag, help=text, show_default=str(shown), rich_help_panel=panel, **more)
-    return Annotated[kind | None, option]
+    shown = str([*each.choices, "none"][0] if each.default is None else each.default)
+    more |= {"show_default": shown, "rich_help_panel": each.group}
+    return Annotated[kind | None, typer.Option(SHORT_FLAGS.get(name, flag), help=text, **more)]
 
 
 def _integer_or(words: Sequence[str], several: str) -> Callable[[str], int | str | list[int]]:
@@ -122,9 +115,9 @@ def options_by_policy(policies: Sequence[str], texts: Sequence[str] | None) -> d
     if len(set(policies)) != len(policies):
         raise InputError(f"Expected different policies, got {','.join(policies)}.")
     chosen: dict[str, dict[str, Any]] = {name: {} for name in policies}
-    for option, value in parse_options(texts).items():
-        for name in _takers(policies, option):
-            chosen[name][option] = value
+    for key, value in parse_options(texts).items():
+        for name in _takers(policies, key):
+            chosen[name][key] = value
     return chosen
 
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from banditplex.cli.commands import option
 from banditplex.errors import InputError
 from banditplex.storage.files import replacing
 from banditplex.terminal import escape
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 LONG, NARROW = 20, 12  # characters that make a text which may be wrapped, and that are left to it
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+Json = Annotated[bool, option("--json", "Print JSON, for machines.")]
 
 
 def check_place(path: Path, endings: Sequence[str], *, force: bool) -> None:

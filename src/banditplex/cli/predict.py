@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from banditplex.cli.commands import option
 from banditplex.cli.data import Reading, as_name, parse_columns, parse_node_columns
 from banditplex.cli.flags import in_flags
 from banditplex.cli.output import (
@@ -50,53 +51,34 @@ def predict(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or of a saved model.")],
     layer: Annotated[
         str | None,
-        typer.Option(
-            help="The layer to predict links in.", show_default="the only target; all of them with --node or --pairs"
-        ),
+        option("The layer to predict links in.", shown="the only target; all of them with --node or --pairs"),
     ] = None,
-    pairs: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="CSV, TSV or Parquet with columns source and target.")
-    ] = None,
+    pairs: Annotated[Path | None, option("CSV, TSV or Parquet with columns source and target.", "FILE")] = None,
     columns: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ROLE=NAME,..", help="Columns of the pairs' file, as source=from,target=to."),
+        list[str] | None, option("Columns of the pairs' file, as source=from,target=to.", "ROLE=NAME,..")
     ] = None,
     top: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="The N most likely new links of a layer, without --pairs.", metavar="N", show_default=str(TOP)
-        ),
+        int | None, option("The N most likely new links of a layer, without --pairs.", "N", shown=str(TOP), min=1)
     ] = None,
-    node: Annotated[
-        str | None, typer.Option(metavar="NAME", help="New links of this node only; if directed, from it.")
-    ] = None,
-    exact: Annotated[bool, typer.Option("--exact", help="Rank all pairs, even if this takes long.")] = False,
+    node: Annotated[str | None, option("New links of this node only; if directed, from it.", "NAME")] = None,
+    exact: Annotated[bool, option("--exact", "Rank all pairs, even if this takes long.")] = False,
     explain: Annotated[
-        bool,
-        typer.Option(
-            "--explain", help="Write a row for each term of a pair's score; the score is their sum (see below)."
-        ),
+        bool, option("--explain", "Write a row for each term of a pair's score; the score is their sum (see below).")
     ] = False,
     context: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Edges that came after training, in any format; predictions use them."),
+        Path | None, option("Edges that came after training, in any format; predictions use them.", "FILE")
     ] = None,
     nodes: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Table of nodes with features or types of new ones in --context."),
+        Path | None, option("Table of nodes with features or types of new ones in --context.", "FILE")
     ] = None,
     prior: Annotated[
-        float | None,
-        typer.Option(help="Share of links among the pairs you ask about. Default: every tenth link is unknown."),
+        float | None, option("Share of links among the pairs you ask about. Default: every tenth link is unknown.")
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="CSV, TSV or Parquet. Default: CSV to stdout.")
-    ] = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, ...")] = "auto",
-    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
+    out: Annotated[Path | None, option("-o", "--out", "CSV, TSV or Parquet. Default: CSV to stdout.", "FILE")] = None,
+    device: Annotated[str, option("auto, cpu, cuda, ...")] = "auto",
+    force: Annotated[bool, option("--force", "Replace FILE if it exists.")] = False,
     safe_csv: Annotated[
-        bool,
-        typer.Option("--safe-csv", help="Write ' before names that a spreadsheet would take for formulas (CSV, TSV)."),
+        bool, option("--safe-csv", "Write ' before names that a spreadsheet would take for formulas (CSV, TSV).")
     ] = False,
     as_json: Json = False,
 ) -> None:

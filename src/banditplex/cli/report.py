@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from banditplex.cli.commands import option
 from banditplex.cli.data import as_name
 from banditplex.cli.output import Json, check_place, print_json
 from banditplex.cli.predict import load_model
@@ -17,28 +18,20 @@ if TYPE_CHECKING:
     from banditplex.multiplex import Name
     from banditplex.predictor import LinkPredictor
 
-Title = Annotated[
-    str | None, typer.Option(metavar="TEXT", help="Title of the page.", show_default="the name of the data")
-]
+Title = Annotated[str | None, option("Title of the page.", "TEXT", shown="the name of the data")]
 
 
 def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or of a saved model.")],
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="The page.", show_default="RUN/report.html")
-    ] = None,
+    out: Annotated[Path | None, option("-o", "--out", "The page.", "FILE", shown="RUN/report.html")] = None,
     layer: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="LAYER",
-            help="List predicted links of this layer; may be repeated.",
-            show_default="the largest layers",
-        ),
+        option("List predicted links of this layer; may be repeated.", "LAYER", shown="the largest layers"),
     ] = None,
     title: Title = None,
-    device: Annotated[str, typer.Option(help="auto, cpu, cuda, ...")] = "auto",
-    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it exists.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print only errors.")] = False,
+    device: Annotated[str, option("auto, cpu, cuda, ...")] = "auto",
+    force: Annotated[bool, option("--force", "Replace FILE if it exists.")] = False,
+    quiet: Annotated[bool, option("--quiet", "Print only errors.")] = False,
     as_json: Json = False,
 ) -> None:
     """Write one HTML page about a run: which layers help, and the most likely new links."""

@@ -3,21 +3,18 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from banditplex.cli.commands import option
 from banditplex.cli.output import Json, print_json, print_lines, print_table
 from banditplex.cli.resuming import resumable
 
 
 def reproduce(
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer trials and epochs: about three minutes.")] = False,
-    dataset: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A data set of the paper; several are allowed.")
-    ] = None,
-    out: Annotated[Path, typer.Option(metavar="DIR", help="Output folder.")] = Path("banditplex-paper"),
-    engine: Annotated[str, typer.Option(help="processes, serial or ray.")] = "processes",
-    jobs: Annotated[int | None, typer.Option(min=1, help="Runs at a time. Default: one per processor.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in DIR.")] = False,
+    quick: Annotated[bool, option("--quick", "Fewer trials and epochs: about three minutes.")] = False,
+    dataset: Annotated[list[str] | None, option("A data set of the paper; several are allowed.", "NAME")] = None,
+    out: Annotated[Path, option("Output folder.", "DIR")] = Path("banditplex-paper"),
+    engine: Annotated[str, option("processes, serial or ray.")] = "processes",
+    jobs: Annotated[int | None, option("Runs at a time. Default: one per processor.", min=1)] = None,
+    resume: Annotated[bool, option("--resume", "Continue the run in DIR.")] = False,
     as_json: Json = False,
 ) -> None:
     """Run the paper's experiments, and say which of its claims hold; an hour and a half on two processors.

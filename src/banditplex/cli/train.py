@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from banditplex.cli import options
+from banditplex.cli.commands import option
 from banditplex.cli.data import Data, Reading, as_name, later_columns, load, reading_notes, reads_data, title_of
 from banditplex.cli.first_look import FirstLook
-from banditplex.cli.gains import NAMES, print_gains
+from banditplex.cli.gains import named, print_gains
 from banditplex.cli.options import parse_options
 from banditplex.cli.output import Json, print_json, print_lines, print_table, records, wrapped, write_table
 from banditplex.cli.report import Title, write_run_page
@@ -44,20 +45,18 @@ GAINS = "layer_gains.csv"  # the file of a run folder with `layer_gains_`
 def train(
     data: Data,
     reading: Reading,
-    run: Annotated[Path, typer.Option("-o", "--out", metavar="RUN", help="The folder of the run.")],
+    run: Annotated[Path, option("-o", "--out", "The folder of the run.", "RUN")],
     settings: dict[str, Any],
     policy_option: options.PolicyOption = None,
     target: options.Target = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue the run in that folder.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace the run in that folder.")] = False,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="A first look: one network of 20 epochs, unless given.")
-    ] = False,
+    resume: Annotated[bool, option("--resume", "Continue the run in that folder.")] = False,
+    force: Annotated[bool, option("--force", "Replace the run in that folder.")] = False,
+    quick: Annotated[bool, option("--quick", "A first look: one network of 20 epochs, unless given.")] = False,
     title: Title = None,
     tensorboard: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Write losses and probabilities to event files for TensorBoard.")
+        Path | None, option("Write losses and probabilities to event files for TensorBoard.", "DIR")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print only errors and, with --json, the result.")] = False,
+    quiet: Annotated[bool, option("--quiet", "Print only errors and, with --json, the result.")] = False,
     as_json: Json = False,
 ) -> None:
     """Train a model on a multiplex and save it in a folder; --resume continues a run that was stopped.
@@ -274,9 +273,8 @@ def _rows(result: dict[str, Any]) -> list[list[Any]]:
             for names, words in zip(used, ("helps" if len(used[0]) == 1 else "help", "no gain shown"), strict=True)
             if names
         ]
-        rows.append(
-            [entry["target"], entry["validation_loss"], entry["validation_accuracy"], "; ".join(shown) or "none"]
-        )
+        numbers = entry["validation_loss"], entry["validation_accuracy"]
+        rows.append([entry["target"], *numbers, "; ".join(shown) or "none"])
     more = len(result["targets"]) - SHOWN
     return rows + [[f"... {more} more", "", "", ""]] * (more > 0)
 
@@ -284,8 +282,7 @@ def _rows(result: dict[str, Any]) -> list[list[Any]]:
 def _chance(result: dict[str, Any]) -> list[str]:
     """Say which targets are not predicted clearly better than by chance, if any."""
     guessed = [entry["target"] for entry in result["targets"] if entry["clear"] is False]
-    names = ", ".join(map(str, guessed[:NAMES])) + f" and {len(guessed) - NAMES} more" * (len(guessed) > NAMES)
-    return [f"Not clearly better than chance on held-out edges: {names}."] * bool(guessed)
+    return [f"Not clearly better than chance on held-out edges: {named(guessed)}."] * bool(guessed)
 
 
 def _length(result: dict[str, Any]) -> str:
