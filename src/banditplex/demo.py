@@ -151,9 +151,7 @@ def summarise(measured: Measured) -> list[dict[str, Any]]:
     table = table.join(seeds[["accuracy", "auc"]].std(ddof=0).add_suffix("_deviation")).astype(object)
     if measured.results["seed"].nunique() == 1:
         table[["accuracy_deviation", "auc_deviation"]] = None
-    return [
-        {"policy": policy, "draws": draws, **table.loc[policy].to_dict()} for policy, (_, draws) in POLICIES.items()
-    ]
+    return [{"policy": name, "draws": draws, **table.loc[name].to_dict()} for name, (_, draws) in POLICIES.items()]
 
 
 def _by_seed(measured: Measured) -> pd.DataFrame:
@@ -273,9 +271,8 @@ def write_page_of(measured: Measured, folder: Path) -> Path:
     about = describe("twins", model.multiplex_) | {"held_out": quality(model)}
     data, compared = collect_model(model, about), collect_comparison(measured)
     learnt = {"probabilities": collect_probabilities(measured.beliefs, model.multiplex_), "comparison": compared}
-    write_page(
-        folder / PAGE, data | learnt | {"kind": "demo", "findings": [*data["findings"], find_policies(compared)]}
-    )
+    findings = [*data["findings"], find_policies(compared)]
+    write_page(folder / PAGE, data | learnt | {"kind": "demo", "findings": findings})
     return folder / PAGE
 
 

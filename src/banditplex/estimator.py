@@ -17,12 +17,10 @@ class Estimator:
 
     def set_params(self, **values: Any) -> Self:
         """Change arguments of the constructor, and return self."""
-        known = self.get_params()
+        known, kind = self.get_params(), type(self).__name__
         for name, value in values.items():
             if name not in known:
-                raise InputError(
-                    f"Expected a parameter of {type(self).__name__}, one of {', '.join(known)}, got {name!r}."
-                )
+                raise InputError(f"Expected a parameter of {kind}, one of {', '.join(known)}, got {name!r}.")
             setattr(self, name, value)
         return self
 

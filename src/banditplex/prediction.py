@@ -279,9 +279,7 @@ class FittedModel:
         if context.directed != self.mx.directed:
             raise InputError(f"Expected a context with directed={self.mx.directed}, got directed={context.directed}.")
         context = context.subset(layers=self.mx.layer_names)
-        trained, given = (
-            0 if mx.node_features is None else mx.node_features.shape[1] for mx in (self.mx, context)
-        )  # fmt: skip
+        trained, given = (0 if mx.node_features is None else mx.node_features.shape[1] for mx in (self.mx, context))
         if trained != given:
             raise InputError(f"Expected a context with {trained} node features, got {given}.")
         encoder = self.model.encoder

@@ -349,9 +349,8 @@ class LinkPredictor(Config, Estimator):
         """
         names = self._check_fitted().layer_names
         columns = ["target", "layer", "gain", "low", "high", "helps"]
-        table = pd.DataFrame(self._gains(), columns=columns).sort_values(
-            ["target", "gain"], ascending=[True, False], kind="stable", ignore_index=True
-        )
+        table = pd.DataFrame(self._gains(), columns=columns)
+        table = table.sort_values(["target", "gain"], ascending=[True, False], kind="stable", ignore_index=True)
         for column in columns[:2]:
             table[column] = [names[index] for index in table[column]]
         return table
@@ -465,9 +464,8 @@ class LinkPredictor(Config, Estimator):
 
 _ALSO = {"verbose": Setting(False, "Whether `fit` shows a progress bar or, without a terminal, ten lines.")}
 if LinkPredictor.__doc__:  # python -OO has none
-    LinkPredictor.__doc__ = LinkPredictor.__doc__.replace(
-        "{parameters}", numpydoc(SETTINGS | _ALSO).replace("\n", "\n    ")
-    )
+    _PARAMETERS = numpydoc(SETTINGS | _ALSO).replace("\n", "\n    ")
+    LinkPredictor.__doc__ = LinkPredictor.__doc__.replace("{parameters}", _PARAMETERS)
 
 
 def as_multiplex(data: Any, *, directed: bool = False) -> Multiplex:

@@ -48,9 +48,8 @@ def whole(low: int = 0, high: int = 2**63 - 1) -> Kind:
 
 def one_of(*values: Any) -> Kind:
     """Return the kind that consists of a few values."""
-    return Kind(
-        " or ".join(map(repr, values)), lambda value: any(type(value) is type(v) and value == v for v in values)
-    )
+    phrase = " or ".join(map(repr, values))
+    return Kind(phrase, lambda value: any(type(value) is type(each) and value == each for each in values))
 
 
 def _are_names(value: Any) -> bool:
@@ -62,8 +61,7 @@ def _are_names(value: Any) -> bool:
 
 NAMES = Kind("a list of names, all strings or all integers", _are_names)
 DISTINCT_NAMES = Kind(
-    "a list of distinct names, all strings or all integers",
-    lambda value: _are_names(value) and len(set(value)) == len(value),
+    NAMES.phrase.replace("of", "of distinct"), lambda value: _are_names(value) and len(set(value)) == len(value)
 )
 NAME = Kind("a string or an integer", lambda value: _are_names([value]))
 

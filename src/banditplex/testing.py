@@ -482,9 +482,8 @@ def _independent_edges(num_nodes: int, seed: int, *, directed: bool = False) -> 
     if not directed:
         flags &= np.triu(np.ones((num_nodes, num_nodes), np.bool_), 1)
     layer, source, destination = np.nonzero(flags)
-    return Multiplex.from_edges(
-        source, destination, np.array(list("abc"))[layer], num_nodes=num_nodes, directed=directed, self_loops="drop"
-    )
+    ends, names = (source, destination), np.array(list("abc"))[layer]
+    return Multiplex.from_edges(*ends, names, num_nodes=num_nodes, directed=directed, self_loops="drop")
 
 
 def _fitted(

@@ -44,9 +44,8 @@ def explain(fitted: FittedModel, pairs: Ints, layer: Name) -> pd.DataFrame:
     value = np.concatenate([np.full(size, usual.sum()), centred[:, 0], value, centred[:, 1:].ravel()])
     order = np.lexsort((-np.abs(value), np.minimum(kind, 2), pair))
     names = np.array([fitted.layer_names[each] for each in index[order].tolist()], dtype=object)
-    return _named(fitted.mx, pairs[pair[order]]).assign(
-        term=np.array(TERMS, dtype=object)[kind[order]], layer=names, value=value[order]
-    )
+    term = np.array(TERMS, dtype=object)[kind[order]]
+    return _named(fitted.mx, pairs[pair[order]]).assign(term=term, layer=names, value=value[order])
 
 
 def _typical_pairs(fitted: FittedModel, layer: Name) -> Ints:
@@ -77,17 +76,14 @@ def _layers_that_have(fitted: FittedModel, pairs: Ints, target: int) -> tuple[In
 def which_layers(fitted: FittedModel, pairs: Ints, prior: float | None = None) -> pd.DataFrame:
     """Return the probabilities of pairs (n, 2) in all target layers, as `LinkPredictor.which_layers` says."""
     names = [fitted.layer_names[target] for target in fitted.targets.tolist()]
-    table = np.stack(
-        [
-            fitted.calibration.probability(fitted.logits(pairs, name), place, fitted.check_prior(prior, name))
-            for place, name in enumerate(names)
-        ],
-        axis=1,
-    )
+    columns = [
+        fitted.calibration.probability(fitted.logits(pairs, name), place, fitted.check_prior(prior, name))
+        for place, name in enumerate(names)
+    ]
+    table = np.stack(columns, axis=1)
     order = np.argsort(-table, axis=1, kind="stable")
-    pair = np.repeat(pairs, len(names), axis=0)
     known = np.stack([fitted.mx.has_edges(pairs, name) for name in names], axis=1)
-    return _named(fitted.mx, pair).assign(
+    return _named(fitted.mx, np.repeat(pairs, len(names), axis=0)).assign(
         layer=np.array([names[place] for place in order.ravel().tolist()], dtype=object),
         probability=np.take_along_axis(table, order, 1).ravel(),
         known=np.take_along_axis(known, order, 1).ravel(),

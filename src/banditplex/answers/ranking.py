@@ -88,11 +88,8 @@ def plan(
     if note is not None and (possible > EXACT or not every):
         length = duration(estimate(fitted, layer, space) * possible)
         whole = f"all {possible:,} pairs of layer {layer!r}"
-        note(
-            f"ranking {whole}, which takes about {length}."
-            if every
-            else f"ranking candidates; {whole} would take about {length} (exact=True)."
-        )
+        instead = f"candidates; {whole} would take about {length} (exact=True)"
+        note(f"ranking {f'{whole}, which takes about {length}' if every else instead}.")
     if every:
         return Plan(space.chunks(index, RANKED_AT_ONCE), possible, possible, "all pairs")
     within = None if mx.node_types is None else space
@@ -133,13 +130,9 @@ def rank(
         best, scores, done = best[keep], scores[keep], done + len(chunk)
         if on_progress is not None:
             on_progress(done, chosen.ranked)
-    table = pd.DataFrame(
-        {
-            "source": mx.node_names[best[:, 0]],
-            "destination": mx.node_names[best[:, 1]],
-            "probability": fitted.calibration.probability(scores, fitted.instance(layer), prior),
-        }
-    )
+    source, destination = mx.node_names[best.T]
+    probability = fitted.calibration.probability(scores, fitted.instance(layer), prior)
+    table = pd.DataFrame({"source": source, "destination": destination, "probability": probability})
     table.attrs |= {"prior": prior, "chosen": chosen.how, "ranked": chosen.ranked, "possible": chosen.possible}
     return table
 

@@ -124,9 +124,8 @@ def ranks(positive: ArrayLike, negative: ArrayLike) -> Floats:
     score, other = _finite(positive), _own(negative)
     own = other.ndim == 2 and len(other) == len(score)
     if score.ndim != 1 or not (other.ndim == 1 or own) or not score.size or not other.size:
-        raise InputError(
-            f"Expected scores (p,) of positives and (n,) or (p, m) of negatives, got {score.shape} and {other.shape}."
-        )
+        shapes = f"{score.shape} and {other.shape}"
+        raise InputError(f"Expected scores (p,) of positives and (n,) or (p, m) of negatives, got {shapes}.")
     if own:
         above, tied = (other > score[:, None]).sum(1), (other == score[:, None]).sum(1)
     else:

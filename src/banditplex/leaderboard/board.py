@@ -48,9 +48,8 @@ class Leaderboard:
         if plan.trials > 1:
             edges = "validation edges" if self.fixed else f"validation edges ({share} of the training edges)"
             by = "filtered MRR" if self.fixed == "triples" else "ROC-AUC"
-            tuning = (
-                f"Each method may try {plan.trials} settings per seed, its defaults first; {by} on {edges} decides."
-            )
+            tries = f"{plan.trials} settings per seed, its defaults first"
+            tuning = f"Each method may try {tries}; {by} on {edges} decides."
         on_gpu = on_cuda(plan.device)
         time, memory = "wall-clock" if on_gpu else "processor", " of main and GPU memory together" if on_gpu else ""
         limits = [f"Methods that can use a GPU run on {self.device}."] if on_gpu else []
@@ -127,10 +126,8 @@ def verdict(lines: Sequence[Line]) -> str | None:
         clear = _clear(alone, metric)
         before, helps = number(alone.mean[metric]), clear > 0
         change = {1: f"rises from {before} to {ours}", -1: f"falls from {before} to {ours}"}
-        same = f"is {ours}, and {before} without them"
-        parts.append(
-            f"with the other layers, {HEADS[metric]} {change.get(clear, same)}{_show(alone, metric, ' ({})', -1)}"
-        )
+        found = change.get(clear, f"is {ours}, and {before} without them")
+        parts.append(f"with the other layers, {HEADS[metric]} {found}{_show(alone, metric, ' ({})', -1)}")
     if rivals:
         best = max(rivals, key=lambda line: line.mean[metric])
         clear = _clear(best, metric)

@@ -4,6 +4,7 @@ import json
 import platform
 import shlex
 import sys
+from contextlib import suppress
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -34,11 +35,15 @@ def describe(data: str, mx: Multiplex) -> dict[str, Any]:
     """
     truth: Any = mx.metadata.get("relevant")
     found = [(mx.layer_index(target), mx.layer_index(layer)) for target in truth or () for layer in truth[target]]
+    versions = {"banditplex": __version__, "Python": platform.python_version()}
+    for name in PACKAGES:
+        with suppress(PackageNotFoundError):  # a part of another distribution
+            versions[name] = version(name)
     return {
         "data": data,
         "command": f"banditplex {shlex.join(sys.argv[1:])}",
         "date": datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        "versions": {"banditplex": __version__, "Python": platform.python_version(), **_versions()},
+        "versions": versions,
         "relevant": None if truth is None else found,
         "notes": notes_of(mx.metadata),
     }
@@ -71,13 +76,3 @@ def read_about(folder: Path, model: LinkPredictor) -> dict[str, Any]:
         "notes?": [str], "relevant?": (type(None), [[layer, 2]]),
         "held_out?": (type(None), {"bins": [_BIN], "targets": [_TARGET, len(model.k_)]}),
     }, path=path)  # fmt: skip
-
-
-def _versions() -> dict[str, str]:
-    found = {}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:  # a part of another distribution
-            continue
-    return found

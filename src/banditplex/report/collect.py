@@ -60,8 +60,7 @@ def node_counts(mx: Multiplex) -> list[tuple[str, int]]:
 
 def in_matrices(mx: Multiplex) -> Ints:
     """Return the layers that matrices show, in the order of the multiplex."""
-    largest = np.argsort(-mx.layer_sizes, kind="stable")[:MATRIX]
-    return np.sort(largest)
+    return np.sort(np.argsort(-mx.layer_sizes, kind="stable")[:MATRIX])
 
 
 def layers_per_pair(mx: Multiplex) -> Ints:
@@ -157,12 +156,14 @@ def collect_leaderboard(title: str, mx: Multiplex, board: Mapping[str, Any]) -> 
 def collect_graph(mx: Multiplex, data: str, truth: Any, gains: pd.DataFrame) -> Data:
     """Return what every page has: title, layers, the multiplex at a glance, gains, and the known truth (or None)."""
     gains = gains.sort_values(["helps", "gain"], ascending=False, kind="stable")
+    columns: Data = {name: [mx.layer_index(each) for each in gains[name]] for name in ("target", "layer")}
+    columns |= {name: pack(gains[name].to_numpy(float)) for name in ("gain", "low", "high")}
     return {
         "title": as_title(data),
         "layers": [str(name) for name in mx.layer_names],
         "findings": [find_help(gains, mx)],
         "multiplex": glance(mx),
-        "gains": collect_gains(gains, mx),
+        "gains": columns | {"helps": [int(each) for each in gains["helps"]]},
         "truth": truth,
     }
 
@@ -179,13 +180,6 @@ def collect_panel(model: LinkPredictor) -> list[tuple[int, int, float | None]]:
     mx = model.multiplex_
     columns = model.panel_[["target", "layer", "weight"]].itertuples(index=False)
     return [(mx.layer_index(target), mx.layer_index(layer), float(weight) or None) for target, layer, weight in columns]
-
-
-def collect_gains(table: pd.DataFrame, mx: Multiplex) -> Data:
-    """Return `layer_gains_` column by column."""
-    columns: Data = {name: [mx.layer_index(each) for each in table[name]] for name in ("target", "layer")}
-    columns |= {name: pack(table[name].to_numpy(float)) for name in ("gain", "low", "high")}
-    return columns | {"helps": [int(each) for each in table["helps"]]}
 
 
 def collect_probabilities(table: pd.DataFrame, mx: Multiplex) -> Data:
@@ -225,13 +219,8 @@ def collect_history(rows: Sequence[Mapping[Any, Any]], likely: pd.DataFrame, mx:
     named = {name: pack(values) for name, values in zip(CURVES, curves, strict=True)}
     policies = {"followed": followed.tolist(), "probability": pack(drawn[0]), "layer_loss": pack(drawn[1])}
     member = {row["epoch"]: row.get("member", 1) for row in rows}
-    return {
-        "targets": own.tolist(),
-        "epochs": epochs,
-        "network": [member[epoch] for epoch in epochs],
-        **named,
-        **policies,
-    }
+    network = [member[epoch] for epoch in epochs]
+    return {"targets": own.tolist(), "epochs": epochs, "network": network, **named, **policies}
 
 
 def collect_about(about: Mapping[str, Any], settings: Mapping[str, Any]) -> Data:

@@ -32,9 +32,7 @@ def compare_rows(rows: Sequence[Row], methods: Sequence[str], *, limit: int = 40
     names = list(dict.fromkeys(runs["layer"]))[:limit]
     metrics = [name for name in dict.fromkeys(table["metric"]) if name in TITLES]
     means = runs.groupby(["layer", "method"])[metrics].mean()
-    by_layer = [
-        {"layer": str(name), "values": [means.loc[(name, method)].tolist() for method in methods]} for name in names
-    ]
+    by_layer = [{"layer": str(name), "values": [means.loc[name, each].tolist() for each in methods]} for name in names]
     return {
         "methods": list(methods),
         "metrics": [{"name": name, "title": TITLES[name]} for name in metrics],
@@ -57,9 +55,8 @@ def say_held_out(asked: Mapping[str, Any]) -> str:
     """Say what share of the edges a run does not see, given what was asked for and `held_out_edges`."""
     train, test = asked["train_edges"], asked["test_edges"]
     if asked.get("after") is not None:
-        return (
-            f"Models saw the {train:,} edges of the targets up to {asked['after']}, and were tested on {test:,} later."
-        )
+        until = f"up to {asked['after']}, and were tested on {test:,} later"
+        return f"Models saw the {train:,} edges of the targets {until}."
     if asked.get("split") == "fixed":
         return f"Models saw the {train:,} training edges of the targets, and were tested on the {test:,} of the split."
     share = f"1/{asked['folds']} of the edges of every layer"

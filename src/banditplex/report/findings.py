@@ -80,9 +80,8 @@ def find_policies(comparison: Mapping[str, Any]) -> Sentence:
     if len(lines) < 2:
         return []
     best = max(lines, key=lambda line: line["mean"])
-    said = (
-        f"Of {_word(len(lines))} policies, {best['method']} has the highest {metric['title']}, {number(best['mean'])}"
-    )
+    highest = f"{best['method']} has the highest {metric['title']}, {number(best['mean'])}"
+    said = f"Of {_word(len(lines))} policies, {highest}"
     tested = {line["method"]: line["p"] for line in lines if not pd.isna(line.get("p"))}
     if not tested:
         return [f"{said}."]

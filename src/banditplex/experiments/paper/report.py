@@ -77,11 +77,9 @@ def _claim_sections(runs: Runs, found: Sequence[Finding]) -> Iterator[str]:
         some = [finding for finding in found if finding.claim == claim]
         if not some:
             continue
-        datasets = list(dict.fromkeys(finding.dataset for finding in some))
         cells = {(each.dataset, each.method): (each.measured, each.holds) for each in some}
-        lines = [
-            [DATASETS[dataset], *(cell for method in JUDGED for cell in cells[dataset, method])] for dataset in datasets
-        ]
+        datasets = dict.fromkeys(each.dataset for each in some)
+        lines = [[DATASETS[each], *(cell for method in JUDGED for cell in cells[each, method])] for each in datasets]
         heads = ["data set", *(head for method in JUDGED for head in (method, "holds?"))]
         yield f'**{claim.name[0].upper()}{claim.name[1:]}.** "{claim.words}"\n'
         yield _text_table(heads, lines)
