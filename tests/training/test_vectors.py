@@ -459,13 +459,16 @@ def test_large_multiplexes_have_no_vectors(mx, monkeypatch):
     assert model._fitted.model.beside.regression is not None
 
 
-def test_one_network_has_vectors_if_it_is_one_for_its_many_edges(mx, few_steps, monkeypatch):
+def test_one_network_has_vectors_if_it_is_one_for_its_many_edges(mx, few_steps, monkeypatch, tmp_path):
     """And none if it was asked for."""
     assert bx.LinkPredictor(members=1, epochs=30, max_steps=30, warmup=0).fit(mx)._fitted.model.visibility
     monkeypatch.setattr("banditplex.training.config.MANY_EDGES", 100)
-    model = bx.LinkPredictor(epochs=30, max_steps=30, warmup=0).fit(mx)._fitted.model
-    assert model.beside.vectors.factor.max() > 0
-    assert model.beside.regression is None
+    model, pairs = bx.LinkPredictor(epochs=30, max_steps=30, warmup=0).fit(mx), mx.node_names[[[0, 5], [3, 9]]]
+    assert model._fitted.model.beside.vectors.factor.max() > 0
+    assert model._fitted.model.beside.regression is None
+    model.save(tmp_path / "model")
+    loaded = bx.LinkPredictor.load(tmp_path / "model")
+    assert loaded.score_pairs(pairs, "b").tolist() == model.score_pairs(pairs, "b").tolist()
 
 
 def test_vectors_of_many_layers_are_learnt_from_targets_and_panels(monkeypatch):

@@ -1,6 +1,6 @@
 """What a model folder may hold: a schema of its JSON, and sizes that are compared before anything is made of them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,14 +67,19 @@ def check_numbers(index: Mapping[str, Any], path: Path) -> None:
         raise FormatError(f"expected rising calibration.knots, got {knots}", path=path)
 
 
-def check_sizes(path: Path, config: Config, mx: Multiplex, num_examples: int, members: int, *, vectors: bool) -> None:
-    """Refuse settings that ask for more or larger networks than the file of weights holds, from its header alone."""
+def check_sizes(
+    path: Path, config: Config, mx: Multiplex, num_examples: int, members: int, beside: Sequence[str]
+) -> None:
+    """Refuse settings that ask for more or larger networks than the file of weights holds, from its header alone.
+
+    `beside` names what is beside the networks.
+    """
     try:
         with safe_open(path, framework="numpy") as file:
             shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
     except SafetensorError as error:
         raise FormatError(f"expected weights, got a damaged file ({error})", path=path) from None
-    if members > 1:
+    if members > 1 or beside:
         found = {name.split(".")[1] for name in shapes if name.startswith("members.")}
         if len(found) != members:
             raise FormatError(f"expected weights of {members} networks (members), got those of {len(found)}", path=path)
@@ -89,7 +94,7 @@ def check_sizes(path: Path, config: Config, mx: Multiplex, num_examples: int, me
         features = 0 if mx.node_features is None else mx.node_features.shape[1]
         rows = (width, features) if features else (mx.num_nodes, width)
         expected |= {"encoder.degree.bias": ("width", (width,)), "encoder.input.weight": ("width", rows)}
-    if vectors:
+    if "vectors" in beside:
         sets, models, size = shape_of(mx)
         expected["beside.vectors.node"] = ("beside", (sets, models, mx.num_nodes, size))
     for name, (setting, shape) in expected.items():

@@ -116,7 +116,7 @@ def _from_index(
     mx = _multiplex(load_arrays(files[0]), index, files[0])
     targets = np.array(index["targets"], np.int64)
     sizes = config, mx, count_examples(mx, targets), index["members"]
-    check_sizes(files[2], *sizes, vectors="vectors" in index["beside"])
+    check_sizes(files[2], *sizes, index["beside"])
     arrays, weights = load_arrays(files[1]), load_tensors(files[2])
     where = choose_device(device)
     panels = Panels(dict(zip(index["targets"], map(tuple, index["panels"]), strict=True)))
