@@ -60,9 +60,13 @@ def make_networks(mx: Multiplex, targets: Sequence[Name] | None, config: Config,
 
 
 def learn(networks: Members, after_epoch: Callable[[list[dict[str, Any]]], bool]) -> Learnt:
-    """Train networks, epoch by epoch, with vectors in a second thread, then the rest; `after_epoch` may end it."""
+    """Train networks, epoch by epoch, then the rest; a second thread makes networks ready, and then learns vectors.
+
+    `after_epoch` may end it.
+    """
     first = networks.trainers[0]
-    with begun(learn_vectors(first.data, first.config), wanted=alone_on_cpu(first.data)) as vectors:
+    steps, wanted, ahead = learn_vectors(first.data, first.config), alone_on_cpu(first.data), networks.made_ahead()
+    with begun(steps, wanted=wanted, before=ahead) as vectors:
         while not networks.finished and not after_epoch(networks.run_epoch()):
             pass
         networks.finish()
