@@ -2,7 +2,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 
 import banditplex as bx
 from banditplex.errors import InputError
@@ -22,14 +21,6 @@ def few_steps(monkeypatch):
     """Vectors are learnt in five steps: how good they are does not matter here."""
     for name in ("FEWEST", "MOST"):
         monkeypatch.setattr(vectors, name, 5)
-
-
-@pytest.fixture
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +133,7 @@ def test_no_network_at_all_is_refused():
         Config(members=0).checked()
 
 
-def test_members_made_ahead_are_those_that_are_trained_next(mx, one_thread):
+def test_members_made_ahead_are_those_that_are_trained_next(mx):
     """In a second thread they are made before they are needed; without one, when they are."""
     made, trained = [], []
     for ahead in (True, False):

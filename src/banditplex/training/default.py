@@ -17,6 +17,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import torch
+
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn.ensemble import joined, members_of
 from banditplex.nn.panels import Ints, Panels
@@ -65,7 +67,8 @@ def learn(networks: Members, after_epoch: Callable[[list[dict[str, Any]]], bool]
     `after_epoch` may end it.
     """
     first = networks.trainers[0]
-    steps, wanted, ahead = learn_vectors(first.data, first.config), alone_on_cpu(first.data), networks.made_ahead()
+    steps, wanted = learn_vectors(first.data, first.config), alone_on_cpu(first.data)
+    ahead = networks.made_ahead() if torch.get_num_threads() == 1 else None  # operations of the second thread have one
     with begun(steps, wanted=wanted, before=ahead) as vectors:
         while not networks.finished and not after_epoch(networks.run_epoch()):
             pass

@@ -11,7 +11,6 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-import torch
 
 from banditplex.nn.ensemble import joined
 from banditplex.prediction import Calibration, FittedModel
@@ -82,11 +81,9 @@ class Members:
     def made_ahead(self) -> Generator[None, None, None]:
         """Make the trainers of all further members, and look up what their first epochs need, one at a time.
 
-        It is for a second thread. Those that use random numbers of torch, or several threads, have to wait their turn.
+        It is for a second thread; members that use the random numbers of torch have to wait for the first one.
         """
-        if self.current.config.uses_torch_generators or torch.get_num_threads() > 1:
-            return
-        for member in range(1, self.count):
+        for member in range(1, 1 if self.current.config.uses_torch_generators else self.count):
             with self._turn:
                 if member >= len(self.trainers):
                     trainer = self._make(member)
