@@ -16,11 +16,11 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import cross_val_score
 
 import banditplex as bx
-from banditplex.answers.notebook import as_html
 from banditplex.datasets import planted
 from banditplex.evaluation import brier, roc_auc, split
 from banditplex.nn.relevance import RELEVANCES
 from banditplex.pairs.visibility import HIDE
+from banditplex.predictor import as_html
 from banditplex.scorer import LinkScorer
 from banditplex.training.config import EVIDENCE
 from tests.quick import every, only

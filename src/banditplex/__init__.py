@@ -20,16 +20,9 @@ if TYPE_CHECKING:
 logging.getLogger(__name__).addHandler(logging.NullHandler())  # who wants to see it, says where
 
 _HOME = {
-    "InputError": "errors",
-    "LinkPredictor": "predictor",
-    "Multiplex": "multiplex",
-    "evaluate": "evaluation",
-    "groups": "datasets",
-    "load_dataset": "datasets",
-    "planted": "datasets",
-    "read": "io",
-    "write": "io",
-}
+    "InputError": "errors", "LinkPredictor": "predictor", "Multiplex": "multiplex", "evaluate": "evaluation",
+    "groups": "datasets", "load_dataset": "datasets", "planted": "datasets", "read": "io", "write": "io",
+}  # fmt: skip
 
 
 __all__ = [

@@ -71,8 +71,7 @@ def validated_layers(model: LinkPredictor) -> Ints:
 def _drawn_in_training(trainer: Trainer) -> Bools:
     """Return which arms (T, arms) training may draw."""
     assert trainer.policy is not None
-    drawn: Bools = trainer.policy.inclusion() > 0
-    return drawn | trainer.policy.takes_k
+    return (trainer.policy.inclusion() > 0) | trainer.policy.takes_k
 
 
 def _with_one(model: LinkPredictor, layers: Ints) -> Score:

@@ -122,8 +122,7 @@ class FittedModel:
 
     def instance(self, layer: Name) -> int:
         """Return the position of a layer among the targets."""
-        index = self.mx.layer_index(layer)
-        place = np.flatnonzero(self.targets == index)
+        place = np.flatnonzero(self.targets == self.mx.layer_index(layer))
         if not len(place):
             known = ", ".join(repr(self.mx.layer_names[target]) for target in self.targets[:10])
             more = ", ..." if len(self.targets) > 10 else ""
@@ -151,10 +150,7 @@ class FittedModel:
         return float(np.clip(size, 0.5, possible - 0.5) / possible)
 
     def default_prior(self, layer: Name) -> float:
-        """Return the share of links among the unknown pairs of a layer if every tenth of all links is unknown.
-
-        It is at most 1/2.
-        """
+        """Return the share of links among unknown pairs if every tenth of all links is unknown; it is at most 1/2."""
         density = self.density(layer)
         return min(0.5, density / (1 - density) * MISSING / (1 - MISSING))
 
@@ -227,10 +223,7 @@ class FittedModel:
         return result
 
     def logits_by_layer(self, pairs: Ints, target: Ints, others: Ints) -> Floats:
-        """Return the logits (n, m) of pairs (n, 2) in target layers (n,) with each of the other layers (n, m) alone.
-
-        They are those of the networks alone, as with `draws`.
-        """
+        """Return the networks' logits (n, m) of pairs (n, 2) in targets (n,), with each other layer (n, m) alone."""
         for index in np.unique(target[~np.isin(target, self.targets)])[:1].tolist():
             self.instance(self.mx.layer_names[index])  # refuses
         query = self._query(pairs, target, others)
@@ -238,8 +231,7 @@ class FittedModel:
         if known.any():
             pair = tuple(self.mx.node_names[pairs[int(known.nonzero()[0])]].tolist())
             raise InputError(f"Expected pairs that are not edges of their layer in the training graph, got {pair}.")
-        logits = score_by_layer(self.networks.model, self.view, query)
-        return logits.cpu().numpy().astype(np.float64)
+        return score_by_layer(self.networks.model, self.view, query).cpu().numpy().astype(np.float64)
 
     def _query(self, pairs: Ints, target: Ints, layers: Ints) -> Query:
         """Return a query about pairs (n, 2) in targets (n,) with other layers (n, m)."""
@@ -259,10 +251,7 @@ class FittedModel:
         return to_layer(self.targets[instance], arms), share
 
     def _folds(self, graph: PackedGraph, pairs: Tensor, layers: Ints) -> Tensor:
-        """Return the fold of pairs that are known edges of some layers, -1 for others and where there is no encoder.
-
-        Messages are undirected, so the reverse of a known edge counts as known, too.
-        """
+        """Return the fold of pairs that layers link in either direction; -1 for others, and without an encoder."""
         nothing = torch.full((len(pairs),), -1, device=graph.device)
         if self.model.encoder is None:
             return nothing

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 
 from banditplex.answers.embedding import embed
 from banditplex.answers.explanation import explain, which_layers
-from banditplex.answers.notebook import as_html
 from banditplex.answers.quality import mean_auc
 from banditplex.answers.ranking import recommend
 from banditplex.arrays import Floats, Ints
@@ -41,6 +40,7 @@ from banditplex.training.loop import Trainer
 from banditplex.training.members import Members, while_training
 from banditplex.training.threads import fitting_threads
 
+MOST = 10  # rows of the table that a notebook shows, at most
 QUICK_GAINS = 20_000  # edges up to which a notebook shows gains that have not been asked for yet: they take seconds
 
 
@@ -196,13 +196,11 @@ class LinkPredictor(Config, Estimator):
         """Return calibrated probabilities (n,) that pairs are links in a layer.
 
         Without a layer, `pairs` may be a table with columns source, target and layer; if there is one target, it is
-        the layer.
+        the layer. `prior` is the share of links among the pairs you ask about. None: that of all unknown pairs if every
+        tenth link is unknown (`default_prior`).
 
         One number per pair, not the (n, 2) of scikit-learn's classifiers: a pair is a link with this probability, and
         the other column would be 1 less it. Ranking metrics and thresholds want this one.
-
-        `prior` is the share of links among the pairs you ask about. None: that of all unknown pairs if every tenth link
-        is unknown (`default_prior`).
         """
         fitted = self._check_fitted().within(context)
         if layer is None:
@@ -216,10 +214,8 @@ class LinkPredictor(Config, Estimator):
     ) -> Ints:
         """Return 1 for pairs that are links with a probability of at least .5, and 0 for others, (n,).
 
-        Pairs and layer are those of `predict_proba`.
-
-        `prior` is the share of links among the pairs you ask about. With None, the prior of all unknown
-        pairs, few pairs or none reach .5.
+        Pairs and layer are those of `predict_proba`. `prior` is the share of links among the pairs you ask about. With
+        None, the prior of all unknown pairs, few pairs or none reach .5.
         """
         return (self.predict_proba(pairs, layer, prior=prior, context=context) >= 0.5).astype(np.int64)
 
@@ -358,8 +354,7 @@ class LinkPredictor(Config, Estimator):
     def _gains(self) -> list[dict[str, Any]]:
         fitted = self._check_fitted()
         if fitted.gains is None:
-            found = layer_gains(self._trainer.data, fitted.seed)
-            self._fitted = fitted = replace(fitted, gains=found)
+            self._fitted = fitted = replace(fitted, gains=layer_gains(self._trainer.data, fitted.seed))
         assert fitted.gains is not None
         return fitted.gains
 
@@ -473,3 +468,17 @@ def as_multiplex(data: Any, *, directed: bool = False) -> Multiplex:
     if isinstance(data, Multiplex):
         return data
     return read(data, directed=True) if directed else read(data)
+
+
+def as_html(title: str, gains: pd.DataFrame | None) -> str:
+    """Return a model that was fitted to a multiplex of this title, with its `layer_gains_`; None: not measured yet."""
+    head = f"<p><b>LinkPredictor</b>, fitted to {escape(title)}</p>"
+    if gains is None:
+        return f"{head}<p><code>model.layer_gains_</code> measures which layers help.</p>"
+    helping = gains[gains["helps"]].sort_values("gain", ascending=False, kind="stable")
+    if helping.empty:
+        return f"{head}<p>No other layer helps.</p>"
+    table = helping.head(MOST).drop(columns="helps").rename(columns={"layer": "is helped by"})
+    shown = table.to_html(index=False, border=0, float_format="{:.3f}".format)
+    more = f"<p>And {len(helping) - MOST} more: <code>model.layer_gains_</code>.</p>" if len(helping) > MOST else ""
+    return f"{head}{shown}{more}"

@@ -64,10 +64,7 @@ _Make = Callable[..., Policy]
 
 
 def _check_inclusion(make: _Make, rng: np.random.Generator) -> None:
-    """Check that inclusion has its shape, lies in [0, 1] and sums to k, now and later, for any subset.
-
-    A policy whose `learns` is False keeps it.
-    """
+    """Check that inclusion has its shape, lies in [0, 1], sums to k for any subset, and stays if `learns` is False."""
     policy = make(num_instances=NUM_INSTANCES)
     first, shape = policy.inclusion(), (NUM_INSTANCES, policy.num_arms)
     for _ in _play(policy, rng, rounds=12):

@@ -9,8 +9,7 @@ from banditplex.cli.gains import gain_lines
 from banditplex.cli.options import options_by_policy, parse_options
 from banditplex.cli.output import _fit
 from banditplex.cli.report import Path, last_line, page_beside
-from banditplex.cli.tensorboard import scalars
-from banditplex.cli.train import _chance, _numbers, _rows, added
+from banditplex.cli.train import _chance, _numbers, _rows, added, scalars
 
 
 def test_flowing():

@@ -1,13 +1,11 @@
 """How well a model tells other edges from pairs without an edge: what `LinkPredictor.score` returns."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from banditplex.arrays import Ints
 from banditplex.errors import InputError
 from banditplex.evaluation.metrics import roc_auc
-from banditplex.multiplex import Multiplex, Name
+from banditplex.multiplex import Multiplex
 from banditplex.pairs.known import KnownPairs
 from banditplex.pairs.negatives import draw_negatives, uniform_pairs
 from banditplex.pairs.space import restrict
@@ -28,7 +26,14 @@ def mean_auc(fitted: FittedModel, test: Multiplex, seed: int) -> float:
     nodes = {name: place for place, name in enumerate(mx.node_names.tolist())}
     index = np.array([nodes.get(name, -1) for name in test.node_names.tolist()], np.int64)
     targets = [fitted.layer_names[target] for target in fitted.targets.tolist()]
-    _tell_unknown_layers(test, fitted.layer_names)
+    unknown = [name for name in test.layer_names if name not in set(fitted.layer_names)]
+    if unknown:  # as when folds cut a table that is sorted by layer
+        count = sum(test.edges(name).shape[1] for name in unknown)
+        shown = ", ".join(map(repr, unknown[:3])) + ", ..." * (len(unknown) > 3)
+        warn(
+            f"{count} of {test.num_edges} test edges are in layers that the model does not know: {shown}. "
+            "If the table is sorted by layer, shuffle its rows before cross-validation: table.sample(frac=1)."
+        )
     edges = {name: index[test.edges(name)].T for name in targets if name in test.layer_names}
     edges = {name: pairs[pairs[:, 0] != pairs[:, 1]] for name, pairs in edges.items()}
     known = {name: pairs[(pairs >= 0).all(axis=1)] for name, pairs in edges.items()}
@@ -47,18 +52,6 @@ def mean_auc(fitted: FittedModel, test: Multiplex, seed: int) -> float:
         for (name, pairs), drawn in zip(known.items(), parts, strict=True)
     ]
     return float(np.mean(values))
-
-
-def _tell_unknown_layers(test: Multiplex, known: Sequence[Name]) -> None:
-    """Say how many test edges are in layers that training has not seen, as when folds cut a table sorted by layer."""
-    unknown = [name for name in test.layer_names if name not in set(known)]
-    if unknown:
-        count = sum(test.edges(name).shape[1] for name in unknown)
-        shown = ", ".join(map(repr, unknown[:3])) + ", ..." * (len(unknown) > 3)
-        warn(
-            f"{count} of {test.num_edges} test edges are in layers that the model does not know: {shown}. "
-            "If the table is sorted by layer, shuffle its rows before cross-validation: table.sample(frac=1)."
-        )
 
 
 def _negatives(mx: Multiplex, layer: Ints, test: Ints, seed: int) -> Ints:

@@ -51,12 +51,12 @@ def recommend(
     mx, assumed = fitted.mx, fitted.check_prior(prior, layer)
     fitted.instance(layer)  # refuses
     if candidates is not None:
-        return rank(fitted, layer, given(mx, as_pairs(mx, candidates)), top=top, prior=assumed, on_progress=on_progress)
-    space = PairSpace(mx, links_of=links_of)
-    if node is not None:
-        chosen = of_node(mx, mx.layer_index(layer), as_node(mx, node), space)
+        pairs = distinct(as_pairs(mx, candidates), mx)
+        chosen = Plan(_chunks(pairs), len(pairs), len(pairs), "pairs that were given")
+    elif node is not None:
+        chosen = of_node(mx, mx.layer_index(layer), as_node(mx, node), PairSpace(mx, links_of=links_of))
     else:
-        chosen = plan(fitted, layer, space=space, exact=exact, size=size, note=note)
+        chosen = plan(fitted, layer, PairSpace(mx, links_of=links_of), exact, size, note)
     return rank(fitted, layer, chosen, top=top, prior=assumed, on_progress=on_progress)
 
 
@@ -69,19 +69,8 @@ class Plan(NamedTuple):
     how: str  # in words
 
 
-def plan(
-    fitted: FittedModel,
-    layer: Name,
-    *,
-    space: PairSpace,
-    exact: bool | None = None,
-    size: int = SIZE,
-    note: Note | None = None,
-) -> Plan:
-    """Choose all pairs of a layer, or candidates if there are more than `EXACT` pairs; `exact` decides otherwise.
-
-    `size` is the number of candidates that each way to find them keeps.
-    """
+def plan(fitted: FittedModel, layer: Name, space: PairSpace, exact: bool | None, size: int, note: Note | None) -> Plan:
+    """Choose all pairs of a layer or, beyond `EXACT` unless `exact` decides, candidates: `size` found in each way."""
     mx, index = fitted.mx, fitted.mx.layer_index(layer)
     possible = int(space.num_pairs(ordered=mx.directed)[index])
     every = possible <= EXACT if exact is None else exact
@@ -104,12 +93,6 @@ def of_node(mx: Multiplex, layer: int, node: int, space: PairSpace) -> Plan:
     pairs = np.stack([np.full(mx.num_nodes, node), np.arange(mx.num_nodes)], 1)
     pairs = pairs[space.contains(np.full(len(pairs), layer), pairs)]
     return Plan(_chunks(pairs), len(pairs), len(pairs), f"all pairs of node {mx.node_names[node]!r}")
-
-
-def given(mx: Multiplex, pairs: Ints) -> Plan:
-    """Choose the pairs (n, 2) that were asked for, each once."""
-    pairs = distinct(pairs, mx)
-    return Plan(_chunks(pairs), len(pairs), len(pairs), "pairs that were given")
 
 
 def rank(

@@ -19,7 +19,7 @@ from banditplex.pairs.asked import as_pairs
 from banditplex.pairs.visibility import Visibility
 from banditplex.registry import Registry, check_choice
 from banditplex.rng import stream
-from banditplex.scorer import LinkScorer
+from banditplex.scorer import LinkScorer, OnEpoch
 
 BASELINES: "Registry[Callable[..., LinkScorer]]" = Registry("baseline")
 """Name -> function that makes the method; it takes `hide`, `seed` and the method's own parameters."""
@@ -52,12 +52,7 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
     hide: str | None = None
     seed: int = 0
 
-    def fit(
-        self,
-        mx: Multiplex,
-        targets: Sequence[Name] | None = None,
-        on_epoch: Callable[[Any, dict[str, Any]], Any] | None = None,
-    ) -> Self:
+    def fit(self, mx: Multiplex, targets: Sequence[Name] | None = None, on_epoch: OnEpoch | None = None) -> Self:
         """Learn to predict links in the target layers (None = every layer).
 
         Methods that learn in epochs call on_epoch(self, row) after each of them, and end training if it returns True.
@@ -113,14 +108,11 @@ class TrainingTable(NamedTuple):
     fold: Ints
 
 
+Compute = Callable[[StructuralColumns, Ints, int], Floats]  # columns (n, F) of pairs (n, 2) in a target
+
+
 def training_tables(
-    columns: StructuralColumns,
-    targets: Sequence[int],
-    seed: int,
-    compute: Callable[[StructuralColumns, Ints, int], Floats],
-    *,
-    each: int,
-    at_most: int,
+    columns: StructuralColumns, targets: Sequence[int], seed: int, compute: Compute, *, each: int, at_most: int
 ) -> dict[int, TrainingTable]:
     """Return columns of edges and negatives of each target, as a model will see those of new pairs.
 

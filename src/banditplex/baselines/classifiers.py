@@ -85,10 +85,7 @@ class Regression(Baseline):
 
 
 class PooledBaseline(Baseline):
-    """A classifier of pairs of all targets, on the columns that mean the same in every layer.
-
-    These are columns of the target layer and of the union of all layers, overlap, and the share of all edges.
-    """
+    """A classifier of pairs of all targets, on the columns that mean the same in every layer: `pooled`."""
 
     def _fit(self) -> None:
         share = max(AT_MOST_POOLED // max(len(self.targets_), 1), 20)

@@ -48,10 +48,7 @@ class StructuralColumns:
         self._shares: dict[int, tuple[Ints, Ints]] = {}
 
     def without(self, pairs: Ints, target: int) -> "StructuralColumns":
-        """Return the columns of the multiplex without some edges (n, 2) of a target layer.
-
-        What is hidden with them is removed, too: in every layer if a pair is hidden everywhere.
-        """
+        """Return the columns of the multiplex without edges (n, 2) of a target, and what is hidden with them."""
         less, edges, hidden = copy(self), self._edges, self.visibility
         layer, kept = edges.layer.numpy(), np.ones(len(edges.layer), np.bool_)
         here = slice(0, None) if hidden.hides_everywhere else slice(*np.searchsorted(layer, [target, target + 1]))
@@ -160,10 +157,7 @@ class StructuralColumns:
         return np.concatenate(counts).astype(np.float64)
 
     def linked(self, pairs: Ints, target: int, *, union: bool = False) -> Linked:
-        """Return which pairs are edges of the target layer, or of the union of all layers, and which of these hidden.
-
-        In the union, an edge is hidden if no layer shows it.
-        """
+        """Return which pairs are edges of the target or, with `union`, of any layer; and which no layer shows."""
         asked, layer = torch.from_numpy(np.ascontiguousarray(pairs)), torch.full((len(pairs),), target)
         lists, own = self.graph.both, self._own(asked, layer)
         at = torch.full_like(layer, self.graph.num_layers - 1) if union else layer
@@ -175,10 +169,7 @@ class StructuralColumns:
         return Linked(known.numpy(), hidden.numpy())
 
     def neighbourhood(self, pairs: Ints, target: int, *, union: bool = False) -> dict[str, Floats]:
-        """Return columns (n,) of pairs in the target layer, or in the union, without an edge that is hidden.
-
-        Common neighbours, Adamic-Adar, resource allocation, Jaccard, smaller and larger degree.
-        """
+        """Return columns (n,) of pairs by name, in the target layer or in the union, without an edge that is hidden."""
         lists, layer = self.graph.both, self.graph.num_layers - 1 if union else target
         row = [lists.rows(torch.full((len(pairs),), layer), torch.from_numpy(ends.copy())) for ends in pairs.T]
         common, adamic, allocation = shared_sums(lists, *row).double().numpy().T

@@ -69,10 +69,7 @@ class Propagation:
 
 
 class GCN(nn.Module):
-    """Graph convolutions (Kipf and Welling, ICLR 2017): x = relu(P x W), P as in `Propagation`; the last one is linear.
-
-    The input vectors stand for X W of the first convolution.
-    """
+    """Graph convolutions (Kipf and Welling, ICLR 2017) x = relu(P x W), the last one linear; the input is X W."""
 
     def __init__(self, width: int, depth: int, dropout: float = 0.0) -> None:
         super().__init__()

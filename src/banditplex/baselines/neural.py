@@ -257,10 +257,7 @@ def _validate(network: PairNetwork, data: NetworkData) -> float:
 
 
 def hide_from(graph: PackedGraph, pairs: Tensor, target: Tensor, visibility: Visibility, sees: str) -> HiddenEdges:
-    """Return the edges of pairs (P, 2) that must not be seen in the layers that a network looks at.
-
-    `sees` is "target", "union" (the last layer of the graph) or "all".
-    """
+    """Return the edges of pairs (P, 2) that a network must not see; what it `sees` as "union" is the last layer."""
     if sees == "target":
         return HiddenEdges(pairs, target)
     if sees == "union":

@@ -88,8 +88,7 @@ def _distances(arcs: Tensor, end_u: Tensor, end_v: Tensor, size: int) -> Tensor:
         near = mine.index_select(0, source) == 0
         while bool(near.any()):
             step += 1
-            reached = destination[near]
-            mine[reached] = step
+            mine[destination[near]] = step
             left = mine.index_select(0, destination) == FAR
             source, destination = source[left], destination[left]
             near = mine.index_select(0, source) == step
@@ -150,16 +149,14 @@ class SubgraphEncoder(nn.Module):
 
     features: Tensor | None
 
-    def __init__(self, features: Tensor | None, keep: int, width: int = 32, depth: int = 3) -> None:
+    def __init__(self, features: Tensor | None, keep: int, width: int = 32) -> None:
         super().__init__()
         self.keep = max(keep, LEAST)
         self.label = nn.Embedding(MAX_LABEL, width)
         self.register_buffer("features", features, persistent=False)
-        first = width + (0 if features is None else features.shape[1])
-        widths = [first, *[width] * depth, 1]
+        widths = [width + (0 if features is None else features.shape[1]), width, width, width, 1]
         self.linears = nn.ModuleList([nn.Linear(one, two) for one, two in pairwise(widths)])
-        joined = sum(widths[1:])
-        self.across = nn.Linear(joined, CHANNELS[0])  # a convolution whose kernel and stride are one vertex
+        self.across = nn.Linear(sum(widths[1:]), CHANNELS[0])  # a convolution whose kernel and stride are one vertex
         self.along = nn.Conv1d(*CHANNELS, KERNEL)
         self.dense = nn.Linear((self.keep // 2 - KERNEL + 1) * CHANNELS[1], DENSE)
 

@@ -146,10 +146,7 @@ def window_weights(length: int, window: int) -> Tensor:
 
 
 def gradients(centre: Tensor, context: Tensor, negative: Tensor, weight: Tensor, num_negatives: int) -> list[Tensor]:
-    """Return the gradients of the loss above, summed over walks, by its first three arguments; `weight` is (L, L).
-
-    Centres and contexts are (B, L, d), negatives (B, N, d).
-    """
+    """Return the gradients of the loss above, summed over walks, by its first three arguments; `weight` is (L, L)."""
     positive = torch.bmm(centre, context.mT.contiguous()).sigmoid_().sub_(1).mul_(weight)
     noise = torch.bmm(centre, negative.mT.contiguous()).sigmoid_()
     noise *= (num_negatives / negative.shape[1] * weight.sum(1))[:, None]

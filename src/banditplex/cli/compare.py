@@ -109,8 +109,7 @@ def compare(
         targets=tuple(as_name(name, mx.layer_names) for name in target) if target else None, device=where,
     )  # fmt: skip
     plan.check(mx)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the comparison tells it
+    with warnings.catch_warnings(action="ignore"):  # the comparison tells it
         about = facts.describe(mx, Parts(mx, hide, fixed).split(0), plan.targets)
     how = "triples" if fixed is not None and fixed.of_triples else leaks
     board = Leaderboard(title, about, plan, fixed=how, device=describe_device(where))
@@ -156,9 +155,6 @@ def _leaks(split: str, hide: str) -> str | None:
     return leaks[split]
 
 
-# Showing
-
-
 def _print_start(board: "Leaderboard") -> None:
     """Print what the data is like, and how methods are compared."""
     print(f"{board.name}: {board.facts.title}")
@@ -183,10 +179,7 @@ def _print_board(board: "Leaderboard") -> None:
 
 
 def _print(table: "Table") -> None:
-    """Print a table; our rows start with >, and the best of a column has a *. A terminal also shows them in colour.
-
-    Nothing stands around ±, so that the tables fit into 80 columns.
-    """
+    """Print a table: > before ours, * after the best of a column, in colour; nothing around ±, for 80 columns."""
     from rich.text import Text
 
     rows = []

@@ -69,10 +69,7 @@ def named(targets: list[Any]) -> str:
 
 
 def gains_on(model: "LinkPredictor", mx: "Multiplex", targets: "list[Name] | None") -> "pd.DataFrame":
-    """Return the gains of a model with the same settings on a multiplex.
-
-    Where all layers are compared, gains do not depend on training, and a single epoch will do.
-    """
+    """Return the gains of a model with the same settings on a multiplex."""
     import warnings
 
     from sklearn.base import clone
@@ -81,7 +78,6 @@ def gains_on(model: "LinkPredictor", mx: "Multiplex", targets: "list[Name] | Non
 
     model = clone(model)
     if mx.num_layers - 1 <= MAX_LAYERS:
-        model.epochs = 1
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the runs have warned
+        model.epochs = 1  # all layers are compared: gains do not depend on training
+    with warnings.catch_warnings(action="ignore"):  # the runs have warned
         return model.fit(mx, targets).layer_gains_

@@ -18,10 +18,7 @@ Command = Callable[..., None]
 
 
 def add_options(options: Mapping[str, Any], *, into: str) -> Callable[[Command], Command]:
-    """Return a decorator that gives a command more options; those that are used come as its argument `into`.
-
-    Parameters: `options`, the annotation of each option, whose default is None.
-    """
+    """Return a decorator that adds options, by name and annotation; those that are used come as the argument `into`."""
 
     def decorate(command: Command) -> Command:
         own = [each for each in signature(command).parameters.values() if each.name != into]

@@ -124,11 +124,6 @@ def without_formulas(table: "pd.DataFrame") -> "pd.DataFrame":
     return table.map(lambda cell: f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell)
 
 
-def _is_ascii(table: "pd.DataFrame") -> bool:
-    texts = table.select_dtypes(["object", "string"])
-    return all(str(cell).isascii() for name in texts for cell in (name, *texts[name].unique()))
-
-
 def write_table(table: "pd.DataFrame", path: Path) -> None:
     """Write a table as CSV, TSV or Parquet, by the ending of the name; a file that exists is replaced.
 
@@ -138,5 +133,7 @@ def write_table(table: "pd.DataFrame", path: Path) -> None:
         if path.suffix.lower() == ".parquet":
             table.to_parquet(file, index=False)
         else:
-            encoding = "utf-8-sig" if path.suffix.lower() == ".csv" and not _is_ascii(table) else "utf-8"
+            texts = table.select_dtypes(["object", "string"])
+            plain = all(str(cell).isascii() for name in texts for cell in (name, *texts[name].unique()))
+            encoding = "utf-8-sig" if path.suffix.lower() == ".csv" and not plain else "utf-8"
             table.to_csv(file, index=False, sep=SEPARATOR[path.suffix.lower()], encoding=encoding)

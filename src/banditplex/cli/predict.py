@@ -8,20 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from banditplex.cli import output
 from banditplex.cli.commands import option
 from banditplex.cli.data import Reading, as_name, parse_columns, parse_node_columns
 from banditplex.cli.flags import in_flags
-from banditplex.cli.output import (
-    ENDINGS,
-    Json,
-    check_place,
-    print_json,
-    print_lines,
-    print_table,
-    without_formulas,
-    wrapped,
-    write_table,
-)
 from banditplex.errors import InputError
 from banditplex.multiplex.join import FEATURE_NAMES
 from banditplex.multiplex.roles import with_usual
@@ -80,7 +70,7 @@ def predict(
     safe_csv: Annotated[
         bool, option("--safe-csv", "Write ' before names that a spreadsheet would take for formulas (CSV, TSV).")
     ] = False,
-    as_json: Json = False,
+    as_json: output.Json = False,
 ) -> None:
     """Predict with a trained model: the most likely new links of a layer, or pairs of your own.
 
@@ -101,7 +91,7 @@ def predict(
     if nodes is not None and context is None:
         raise InputError("Expected --context FILE with --nodes, got none.")
     if out is not None:
-        check_place(out, ENDINGS, force=force)
+        output.check_place(out, output.ENDINGS, force=force)
     elif force:
         raise InputError("Expected -o FILE with --force, got none.")
     if layer is None and node is None and pairs is None:
@@ -133,19 +123,19 @@ def predict(
         tables = [_with_terms(model, *each, later) for each in zip(tables, layers, strict=True)]
     table = _together(tables, layers, "target" if explain else "layer")
     if safe_csv:
-        table = without_formulas(table)
+        table = output.without_formulas(table)
     if out is not None:
-        write_table(table, out)
+        output.write_table(table, out)
     if as_json:
         which = {"layer": layers[0]} if len(layers) == 1 else {"layers": layers}
-        print_json(table.to_dict("records") if out is None else {"out": str(out)} | which | {"pairs": num_pairs})
+        output.print_json(table.to_dict("records") if out is None else {"out": str(out)} | which | {"pairs": num_pairs})
     elif out is not None:
-        print_lines(f"{out}: {num_pairs} pair{'s' * (num_pairs != 1)}")
+        output.print_lines(f"{out}: {num_pairs} pair{'s' * (num_pairs != 1)}")
     elif sys.stdout.isatty():
-        print_table([str(name) for name in table], table.to_numpy(object).tolist(), digits=DIGITS)
+        output.print_table([str(name) for name in table], table.to_numpy(object).tolist(), digits=DIGITS)
         if explain and num_pairs:
             told = "; ".join(f"{term}: {text}" for term, text in TERMS.items())
-            print(f"\n{wrapped(f'The score is the sum of the terms. {told}.')}")
+            print(f"\n{output.wrapped(f'The score is the sum of the terms. {told}.')}")
     else:
         table.to_csv(sys.stdout, index=False)
 
@@ -273,10 +263,7 @@ def predictions(
     context: "Multiplex | None" = None,
     on_progress: "Callable[[int, int], Any] | None" = None,
 ) -> "pd.DataFrame":
-    """Return a table of the pairs of a file, or of the `top` most likely new links, with probability and score.
-
-    The prior that was assumed is in `attrs["prior"]`.
-    """
+    """Return probability and score of the pairs of a file, or of the `top` new links; `attrs` has the prior assumed."""
     import pandas as pd
 
     from banditplex.io.tables.pairs import NodeFinder, read_pairs

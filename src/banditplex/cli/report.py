@@ -38,8 +38,7 @@ def report(
     if out is not None:
         check_place(out, (".html", ".htm"), force=force)
     model = load_model(run, device=device)
-    names = model.multiplex_.layer_names
-    layers = [as_name(each, names) for each in layer] if layer else None
+    layers = [as_name(each, model.multiplex_.layer_names) for each in layer] if layer else None
     page = write_run_page(run, model, out, layers, title, quiet=quiet)
     if as_json:
         print_json({"run": str(run), "report": str(page)})

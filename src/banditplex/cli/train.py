@@ -2,8 +2,8 @@
 
 import math
 import signal
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,7 +18,6 @@ from banditplex.cli.options import parse_options
 from banditplex.cli.output import Json, print_json, print_lines, print_table, records, wrapped, write_table
 from banditplex.cli.report import Title, write_run_page
 from banditplex.cli.resuming import exit_status, resume_command, say_new, stoppable
-from banditplex.cli.tensorboard import event_files
 from banditplex.errors import InputError
 from banditplex.terminal import Estimate, epoch_bar, say
 from banditplex.training.distributed import Lost, current, is_first, joined
@@ -37,6 +36,8 @@ SHOWN = 20  # targets that the table shows
 LISTED = 100  # most probable layers of each target that --json lists
 SILENT = 10.0  # seconds after which a training tells how it goes in lines, where a bar cannot be drawn
 QUICK_EPOCHS = 20  # epochs with --quick: so few that there is one network
+NUMBERS = ("train_loss", "validation_loss", "train_accuracy", "validation_accuracy", "regret")
+"""Columns of the history that TensorBoard gets for each target; `inclusion`, for each layer drawn."""
 GAINS = "layer_gains.csv"  # the file of a run folder with `layer_gains_`
 
 
@@ -297,3 +298,32 @@ def _mean(rows: list[dict[str, Any]], target: Any, name: str) -> float | None:
     """Return the mean over networks of a number of a target; None where it is not known."""
     mean = math.fsum(row[name] for row in rows if row["layer"] == target) / sum(row["layer"] == target for row in rows)
     return None if math.isnan(mean) else mean
+
+
+@contextmanager
+def event_files(folder: Path | None) -> Iterator[Callable[[dict[str, Any]], None] | None]:
+    """Yield a callback that writes the row of an epoch, as `on_epoch` gets it, to a folder; None without one."""
+    if folder is None:
+        yield None
+        return
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        how = "pip install 'banditplex[tensorboard]'"
+        raise InputError(f"Expected the package tensorboard for --tensorboard, got none installed: {how}.") from None
+    with SummaryWriter(str(folder)) as writer:
+
+        def write(row: dict[str, Any]) -> None:
+            for name, value in scalars(row):
+                writer.add_scalar(name, value, row["epoch"])
+            writer.flush()
+
+        yield write
+
+
+def scalars(row: dict[str, Any]) -> Iterator[tuple[str, float]]:
+    """Yield names and numbers of an epoch: of each target, then the inclusion probability of each layer it drew."""
+    for each in row["layers"]:
+        known = {name: each[name] for name in NUMBERS if name in each and not math.isnan(each[name])}
+        yield from ((f"{name}/{each['layer']}", value) for name, value in known.items())
+        yield from ((f"inclusion of {each['layer']}/{layer}", value) for layer, value in each["inclusion"].items())

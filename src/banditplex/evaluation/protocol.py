@@ -4,7 +4,7 @@ import copy
 import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -169,15 +169,11 @@ def evaluate(
     finished = run_tasks(Evaluator(protocol, scorers, fixed or mx), runs, engine=engine, jobs=jobs, store=store)
 
     def yield_rows() -> Iterator[Row]:
-        try:
-            with closing(finished):
-                for done, (_, rows) in enumerate(finished, 1):
-                    if on_progress is not None:
-                        on_progress(done, len(runs), rows)
-                    yield from rows
-        finally:
-            if store is not None:
-                store.close()
+        with nullcontext() if store is None else closing(store), closing(finished):
+            for done, (_, rows) in enumerate(finished, 1):
+                if on_progress is not None:
+                    on_progress(done, len(runs), rows)
+                yield from rows
 
     return yield_rows()
 
@@ -195,9 +191,6 @@ def _rows_check(protocol: EvaluationProtocol) -> Callable[[str, list[Row]], None
                 raise InputError(f"Expected rows of {key!r}, got rows of {found!r}.")
 
     return check
-
-
-# One run
 
 
 class Evaluator:
@@ -232,8 +225,7 @@ class Evaluator:
     def _split(self, trial: int, index: int) -> Split:
         assert isinstance(self._data, Multiplex)
         if self._cache is None or self._cache[0] != (trial, index):
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # `evaluate` has told it
+            with warnings.catch_warnings(action="ignore"):  # `evaluate` has told it
                 fold = next(_make_split(self._protocol, self._data, trial, index))
             fold.check(self._data if self._protocol.after is None else None)
             self._cache = (trial, index), fold
@@ -281,12 +273,7 @@ def with_filtered(
 
 
 def score_split(
-    scorer: LinkScorer,
-    fold: Split,
-    targets: Sequence[Name],
-    *,
-    metrics: Sequence[str] = METRICS,
-    threshold: float | None = 0.0,
+    scorer: LinkScorer, fold: Split, targets: Sequence[Name], *, metrics: Sequence[str], threshold: float | None = 0.0
 ) -> list[Row]:
     """Return rows of metrics of a fitted scorer: one per target layer with both labels, one pooled and one mean."""
     names, targets = fold.train.node_names, [name for name in targets if len(np.unique(fold.test(name)[1])) == 2]
@@ -325,9 +312,6 @@ def score_split(
     rows += [{"scope": "mean", "layer": None, **measured.mean, **total}]
     unwanted = set(METRICS) - set(metrics)
     return [{name: value for name, value in row.items() if name not in unwanted} for row in rows]
-
-
-# Checks before the first run
 
 
 def _check_protocol(protocol: EvaluationProtocol, scorers: Mapping[str, Any], mx: Multiplex) -> None:

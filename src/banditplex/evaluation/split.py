@@ -14,7 +14,7 @@ from banditplex.errors import InputError
 from banditplex.evaluation.leakage import check_leakage
 from banditplex.multiplex import Multiplex, Name
 from banditplex.pairs.hard_negatives import hard_negatives
-from banditplex.pairs.known import KnownPairs, repeated
+from banditplex.pairs.known import repeated
 from banditplex.pairs.negatives import PROPOSALS, at_most, own_negatives, pool_negatives, within_free
 from banditplex.pairs.visibility import HIDE, Visibility
 from banditplex.registry import check_choice
@@ -66,10 +66,7 @@ class Split:
         return self.pairs[positive][here], negatives[:, (negatives >= 0).all((0, 2))]
 
     def validation(self, share: float = 0.2, seed: int = 0, **options: Any) -> "Split":
-        """Split the training graph with the same `hide`. Tune on this split: it contains no test pairs.
-
-        Parameters: as for `split`.
-        """
+        """Split the training graph as `split` does, with the same `hide`. Tune on this split: it has no test pairs."""
         return split(self.train, hide=self.hide, share=share, seed=seed, **options)
 
     def check(self, full: Multiplex | None = None) -> None:
@@ -281,16 +278,15 @@ def fixed_split(folder: str | Path, *, leaks: str = "error", directed: bool = Tr
         test, valid = _select(test, ~bad[0]), _select(valid, ~bad[1])
     if triples:
         rng = stream(0, "negatives of triples")
-        test, valid = (_beside_negatives(part, known, rng) for part in (test, valid))
+
+        def beside_negatives(part: Split) -> Split:
+            layer = part.layer[within_free(part.layer, known)]
+            pairs = np.concatenate([part.pairs, pool_negatives(part.train, layer, known, rng)])
+            label = np.append(part.label, np.zeros(len(layer), np.int64))
+            return replace(part, layer=np.append(part.layer, layer), pairs=pairs, label=label)
+
+        test, valid = beside_negatives(test), beside_negatives(valid)
     return FixedSplit(valid, test)
-
-
-def _beside_negatives(data: Split, known: KnownPairs, rng: np.random.Generator) -> Split:
-    """Return a split of edges with as many negatives of each layer, or all that there are."""
-    layer = data.layer[within_free(data.layer, known)]
-    pool = pool_negatives(data.train, layer, known, rng)
-    pairs, label = np.concatenate([data.pairs, pool]), np.append(data.label, np.zeros(len(layer), np.int64))
-    return replace(data, layer=np.append(data.layer, layer), pairs=pairs, label=label)
 
 
 @dataclass(frozen=True)
@@ -357,10 +353,7 @@ def _hold_out(mx: Multiplex, out: Bools, keep: Bools, rng: np.random.Generator, 
 
 
 def _tell_scarce(mx: Multiplex, fold: Ints, how: _Negatives) -> None:
-    """Warn of layers with fewer negatives than test edges, or than `each` of these is ranked against.
-
-    Parameters: `fold` (num_edges,), the fold in which each edge is held out, or -1.
-    """
+    """Warn of layers with too few negatives, given the fold (num_edges,) in which each edge is held out, or -1."""
     known, each = how.visibility.negative_pairs(mx), how.each
     if how.visibility.dense:
         warn(

@@ -77,8 +77,7 @@ class Bench:
         """Return the split of a fit; the last one is kept, as the next fit often has the same."""
         if self._last is None or self._last[0] != (fit.seed, fit.tuning):
             make = self.parts.for_tuning if fit.tuning else self.parts.for_test
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # `compare` has told which layers have few negatives
+            with warnings.catch_warnings(action="ignore"):  # `compare` has told which layers have few negatives
                 self._last = (fit.seed, fit.tuning), make(fit.seed)
         return self._last[1]
 

@@ -3,7 +3,7 @@
 import json
 import math
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -72,21 +72,16 @@ class Line:
         return "; ".join(f"{text} ({count} of {self.seeds})" for text, count in self.settings)
 
 
-def make_lines(rows: Iterable[Row], reference: str = OURS, ours: Collection[str] = tuple(VARIANTS)) -> list[Line]:
-    """Return a line per method, the best of the headline metric first, those without any finished seed last.
-
-    If there are no rows of the reference, the first method is taken.
-    """
+def make_lines(rows: Iterable[Row]) -> list[Line]:
+    """Return a line per method, the best first; differences are to our default or, without it, to the first method."""
     by_method: dict[str, list[Row]] = {}
     for row in rows:
         if row["scope"] in ("mean", "none"):
             by_method.setdefault(row["method"], []).append(row)
     finished = {name: [row for row in found if not row.get("error")] for name, found in by_method.items()}
     done = [name for name, found in finished.items() if found]
-    reference = reference if reference in done or not done else done[0]
-    tests = _paired_tests(finished, reference)
-    lines = [_line(name, found, finished[name], tests, name in ours) for name, found in by_method.items()]
-    return in_order(lines)
+    tests = _paired_tests(finished, OURS if OURS in done or not done else done[0])
+    return in_order([_line(name, found, finished[name], tests) for name, found in by_method.items()])
 
 
 def headline(lines: Iterable[Line]) -> str:
@@ -106,7 +101,7 @@ def finished(rows: Iterable[Row]) -> list[Row]:
     return [row for row in rows if row["scope"] == "mean" and not row.get("error")]
 
 
-def layer_lines(rows: Iterable[Row], ours: Collection[str] = tuple(VARIANTS)) -> dict[Name, list[Line]]:
+def layer_lines(rows: Iterable[Row]) -> dict[Name, list[Line]]:
     """Return the lines of each layer: means and deviations of all metrics over seeds, the best first."""
     found: dict[Name, dict[str, list[Row]]] = {}
     for row in rows:
@@ -114,7 +109,7 @@ def layer_lines(rows: Iterable[Row], ours: Collection[str] = tuple(VARIANTS)) ->
             found.setdefault(row["layer"], {}).setdefault(row["method"], []).append(row)
     lines = {
         layer: [
-            Line(name, name in ours, len(runs), (), *_moments(runs), test_edges=runs[0]["test_edges"])
+            Line(name, name in VARIANTS, len(runs), (), *_moments(runs), test_edges=runs[0]["test_edges"])
             for name, runs in methods.items()
         ]
         for layer, methods in found.items()
@@ -122,8 +117,8 @@ def layer_lines(rows: Iterable[Row], ours: Collection[str] = tuple(VARIANTS)) ->
     return {layer: in_order(each) for layer, each in lines.items()}
 
 
-def _line(name: str, rows: list[Row], finished: list[Row], tests: Mapping[str, Any], ours: bool) -> Line:
-    errors = tuple(row["error"] for row in rows if row.get("error"))
+def _line(name: str, rows: list[Row], finished: list[Row], tests: Mapping[str, Any]) -> Line:
+    errors, ours = tuple(row["error"] for row in rows if row.get("error")), name in VARIANTS
     if not finished:
         return Line(name, ours, 0, errors)
     means, deviations = _moments(finished)

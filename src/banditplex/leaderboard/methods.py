@@ -55,11 +55,6 @@ ABOUT = {
 }
 """What baselines are that share their documentation with others; NAME-union is told by NAME."""
 OUR_GRID = {"width": ("auto", 16), "weight_decay": (1.0, 0.1)}
-_TREES: Grid = {"learning_rate": (0.1, 0.03), "max_leaf_nodes": (7, 15, 31)}
-_NETWORK: Grid = {"learning_rate": (0.01, 0.003), "width": (64, 32)}
-_AVERAGE: Grid = {"learning_rate": (0.01, 0.003), "width": (0, 16)}
-_SUBGRAPHS: Grid = {"learning_rate": (0.001, 0.003), "hops": (1, 2)}
-_FACTORS: Grid = {"dimension": (200, 64), "replace": ("pair", "end")}
 _SOFTMAX: Grid = [
     *({"dimension": size, "replace": replace} for size in (200, 64) for replace in ("pair", "end")),
     *({"dimension": size, "loss": "softmax", "learning_rate": 0.3} for size in (200, 64)),
@@ -67,17 +62,17 @@ _SOFTMAX: Grid = [
 GRIDS: dict[str, Grid] = {
     "svd": {"rank": (4, 12, 32, 64)},
     "regression": {"rank": (0, 12, 32)},
-    "pooled-trees": _TREES,
+    "pooled-trees": {"learning_rate": (0.1, 0.03), "max_leaf_nodes": (7, 15, 31)},
     "katz": {"beta": (0.0005, 0.005, 0.05)},
     "node2vec": {"dimension": (128, 32), "q": (0.5, 1.0, 2.0)},
     "mne": {"dimension": (200, 64), "layer_dimension": (10, 32)},
     "gatne-t": {"dimension": (200, 64), "window": (5, 10)},
     **dict.fromkeys(("simple-torch", "complex-torch", "distmult-torch"), _SOFTMAX),
-    "rotate-torch": _FACTORS,
-    **dict.fromkeys(("gnn-bs", "thanos"), _NETWORK),
+    "rotate-torch": {"dimension": (200, 64), "replace": ("pair", "end")},
+    **{name: {"learning_rate": (0.01, 0.003), "width": (64, 32)} for name in ("gnn-bs", "thanos")},
     "gcn-distmult": {"batch_size": (1024, 10_000), "width": (64, 200)},  # 10,000 and 200 in HGB
-    **dict.fromkeys(("mean", "attention"), _AVERAGE),
-    **dict.fromkeys(("seal", "deeplex"), _SUBGRAPHS),
+    **{name: {"learning_rate": (0.01, 0.003), "width": (0, 16)} for name in ("mean", "attention")},
+    **{name: {"learning_rate": (0.001, 0.003), "hops": (1, 2)} for name in ("seal", "deeplex")},
     "ncn-all": {"learning_rate": (0.003, 0.01), "dropout": (0.1, 0.5)},
 }
 """Grids of baselines that declare none; NAME-union has that of NAME."""
@@ -108,7 +103,7 @@ class Method:
         """Whether there is a number of epochs to choose: such methods take longest."""
         return "epochs" in inspect.signature(self.make).parameters
 
-    def trials(self, at_most: int, seed: int = 0) -> list[Settings]:
+    def trials(self, at_most: int) -> list[Settings]:
         """Return the settings to try: the defaults ({}) first, then the grid, or a random part of it.
 
         >>> Method("svd", lambda rank=12, union=False: None, {"rank": (6, 12, 24)}).trials(at_most=10)
@@ -124,17 +119,13 @@ class Method:
             if other not in found:
                 found.append(other)
         if len(found) > at_most:
-            rng = stream(seed, "grid", self.name)
-            chosen = 1 + rng.choice(len(found) - 1, max(at_most - 1, 0), replace=False)
+            chosen = 1 + stream(0, "grid", self.name).choice(len(found) - 1, max(at_most - 1, 0), replace=False)
             found = [found[0], *(found[index] for index in sorted(chosen.tolist()))]
         return found
 
 
 class MeanOfDraws(LinkPredictor):
-    """A link predictor that scores with the mean over draws of its policy.
-
-    This is the best form of a policy without a preference: its most probable layers are random.
-    """
+    """Scores with the mean over draws: best for a policy that prefers no layer, whose most probable ones are random."""
 
     def score_pairs(
         self, pairs: ArrayLike, layer: Name, *, context: Multiplex | None = None, draws: int = 32

@@ -9,28 +9,13 @@ from banditplex.leaderboard.lines import HEADLINE, Difference, Line
 from banditplex.markdown import number, plus_minus
 
 HEADS = {
-    "filtered_mrr": "filtered MRR",
-    "filtered_hits_at_1": "filtered Hits@1",
-    "filtered_hits_at_3": "filtered Hits@3",
-    "filtered_hits_at_10": "filtered Hits@10",
-    "hard_mrr": "hard MRR",
-    "hard_hits_at_10": "hard Hits@10",
-    "roc_auc": "ROC-AUC",
-    "average_precision": "AP",
-    "accuracy": "accuracy",
-    "f1": "F1",
-    "ap_at_50": "AP@50",
-    "median_roc_auc": "median ROC-AUC",
-    "median_average_precision": "median AP",
-    "median_ap_at_50": "median AP@50",
-    "random_mrr": "MRR",
-    "random_hits_at_10": "Hits@10",
-    "seconds": "seconds",
-    "memory": "MB",
-    "parameters": "parameters",
-    "settings": "chosen settings",
-    "note": "note",
-}
+    "filtered_mrr": "filtered MRR", "filtered_hits_at_1": "filtered Hits@1", "filtered_hits_at_3": "filtered Hits@3",
+    "filtered_hits_at_10": "filtered Hits@10", "hard_mrr": "hard MRR", "hard_hits_at_10": "hard Hits@10",
+    "roc_auc": "ROC-AUC", "average_precision": "AP", "accuracy": "accuracy", "f1": "F1", "ap_at_50": "AP@50",
+    "median_roc_auc": "median ROC-AUC", "median_average_precision": "median AP", "median_ap_at_50": "median AP@50",
+    "random_mrr": "MRR", "random_hits_at_10": "Hits@10", "seconds": "seconds", "memory": "MB",
+    "parameters": "parameters", "settings": "chosen settings", "note": "note",
+}  # fmt: skip
 """Columns of the main table, rankings first. MRR and Hits are against all nodes (filtered), hard or random pairs."""
 TELLING, COST = ("roc_auc", "average_precision", "accuracy", "f1"), ("seconds", "memory", "parameters")
 RANKING = (*FILTERED, "hard_mrr", "hard_hits_at_10", "random_mrr", "random_hits_at_10")

@@ -17,7 +17,7 @@ from banditplex.multiplex import Multiplex, Name
 from banditplex.persistence.run_folder import RunFolder
 from banditplex.predictor import LinkPredictor
 from banditplex.report.about import describe, read_about
-from banditplex.report.comparison import HIDDEN, compare_rows, say_held_out
+from banditplex.report.comparison import HIDDEN, Row, compare_rows, say_held_out
 from banditplex.report.findings import find_help, find_links, find_policies, find_quality
 from banditplex.report.links import top_links
 from banditplex.report.page import pack
@@ -28,10 +28,7 @@ MATRIX = 1_000  # layers that matrices show: those with the most edges
 
 
 def glance(mx: Multiplex) -> dict[str, Any]:
-    """Return sizes, the layers column by column, the matrix of Jaccard indices and the layers per pair.
-
-    Of multiplexes with more than `LARGE` edges, it returns sizes only: the rest would take minutes.
-    """
+    """Return sizes and, up to `LARGE` edges, columns of the layers, their Jaccard indices, and layers per pair."""
     shown = in_matrices(mx)
     sizes = {"nodes": mx.num_nodes, "edges": mx.num_edges, "directed": mx.directed, "shown": shown.tolist()}
     sizes["types"] = node_counts(mx)
@@ -111,12 +108,7 @@ def collect_model(
 
 
 def collect_evaluation(
-    title: str,
-    mx: Multiplex,
-    gains: pd.DataFrame,
-    rows: Sequence[Mapping[str, Any]],
-    methods: Sequence[str],
-    settings: Mapping[str, Any],
+    title: str, mx: Multiplex, gains: pd.DataFrame, rows: Sequence[Row], methods: Sequence[str], settings: Row
 ) -> Data:
     """Return the data of the page of an evaluation: the rows of `evaluate`, and gains that were measured beside it."""
     about = describe(title, mx)

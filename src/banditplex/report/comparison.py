@@ -22,10 +22,7 @@ HIDDEN = {"layer": "its own layer", "pair": "every layer", "edge": "one directio
 
 
 def compare_rows(rows: Sequence[Row], methods: Sequence[str], *, limit: int = 400) -> dict[str, Any]:
-    """Return the comparison of methods: the table of `summary` and means of each layer.
-
-    Layers beyond the `limit` are left out.
-    """
+    """Return the comparison of methods: the table of `summary`, and the means of each of the first layers."""
     table = summary(rows, methods=list(methods))
     reference = next(iter(table[table["difference"].isna()]["method"]), methods[0])
     runs: Any = pd.DataFrame([row for row in rows if row["scope"] == "layer"])

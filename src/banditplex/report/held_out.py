@@ -34,10 +34,7 @@ def summarise(held_out: HeldOut, rng: np.random.Generator) -> dict[str, Any]:
 
 
 def judge(held_out: HeldOut, rng: np.random.Generator) -> Judged:
-    """Return the probabilities of being a validation edge, not an unknown pair, of all pairs.
-
-    Each pair has that of a calibration which was fitted to the other half.
-    """
+    """Return how probable validation edges are among all pairs, by a calibration fitted to the other half of them."""
     half = [rng.permutation(len(part.score)) % 2 for part in held_out[:2]]
     parts = []
     for mine in range(2):
@@ -56,10 +53,7 @@ def judge(held_out: HeldOut, rng: np.random.Generator) -> Judged:
 
 
 def bins(judged: Judged) -> list[dict[str, Any]]:
-    """Return mean probability, share of links with 95 % limits, and number of links, of ten equal bins of probability.
-
-    Bins without a pair are left out.
-    """
+    """Return mean probability, share of links with 95 % limits and their number, of ten equal bins; no empty ones."""
     place = np.minimum((judged.probability * BINS).astype(np.int64), BINS - 1)
     rows = []
     for number in np.unique(place[judged.weight > 0]).tolist():

@@ -27,10 +27,7 @@ WALKS = 20_000_000
 
 
 def top_links(model: LinkPredictor, layers: Sequence[Name] | None = None) -> dict[str, Any]:
-    """Return the most likely new links of some targets; None: the largest ones, as many as can be ranked in time.
-
-    Where a target has more than `BUDGET` pairs, candidates are ranked.
-    """
+    """Return likely new links of targets; None: of the largest. Beyond `BUDGET` pairs, candidates are ranked."""
     mx, targets = model.multiplex_, list(model.layer_probabilities_.index)
     possible = PairSpace(mx).num_pairs(ordered=mx.directed)
     if layers is None:
@@ -138,10 +135,7 @@ class Near:
 
 
 def _in_order_of_types(mx: Multiplex, name: Name, table: pd.DataFrame) -> Ints:
-    """Return the pairs (n, 2) of a table; where a layer joins two types of nodes, sources are of the same type.
-
-    It is the type that most of the layer's edges have first.
-    """
+    """Return the pairs (n, 2) of a table; of two types that a layer joins, the usual one of first nodes is first."""
     pairs = mx.node_index(table[["source", "destination"]].to_numpy())
     layer, *types = linked_types(mx.subset(layers=[name]))
     if mx.directed or len(layer) != 1 or types[0] == types[1]:
@@ -183,8 +177,7 @@ def adjacency(edges: Ints, num_nodes: int, nodes: Ints) -> sp.csr_array:
     """Return the rows of some nodes in the adjacency matrix of edges (2, E), without directions and multiplicities."""
     wanted = np.zeros(num_nodes, np.bool_)
     wanted[nodes] = True
-    parts = [each[:, wanted[each[0]]] for each in (edges, edges[::-1])]
-    source, destination = np.concatenate(parts, axis=1)
+    source, destination = np.concatenate([each[:, wanted[each[0]]] for each in (edges, edges[::-1])], axis=1)
     matrix = sp.csr_array((np.ones(len(source)), (source, destination)), shape=(num_nodes, num_nodes))
     matrix.data[:] = 1
     return matrix

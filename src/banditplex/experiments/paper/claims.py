@@ -1,10 +1,11 @@
 """What the paper says beside what was measured: each claim, on each data set, for its method and for ours."""
 
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import product
 from typing import Any
 
 from banditplex.experiments.paper.analysis import Difference, Runs
@@ -62,17 +63,15 @@ def published() -> tuple[Claim, ...]:
 
 def findings(runs: Runs) -> list[Finding]:
     """Check every claim on every data set that was run, for the paper's method and for ours."""
-    return [finding for claim in published() for method in JUDGED for finding in _check(claim, method, runs)]
-
-
-def _check(claim: Claim, method: str, runs: Runs) -> Iterator[Finding]:
-    trained = JUDGED[method][claim.loss]
-    other = JUDGED[method]["euclidean"] if claim.kind == "some better" else "uniform"
-    for dataset in claim.datasets:
-        if runs.has(dataset, trained, other):
-            difference = runs.compare(dataset, trained, other, claim.curve)
-            difference = difference.first(EARLY) if claim.early else difference
-            yield Finding(claim, method, dataset, difference, verdict(claim, difference))
+    found = []
+    for claim, (method, losses) in product(published(), JUDGED.items()):
+        trained, other = losses[claim.loss], losses["euclidean"] if claim.kind == "some better" else "uniform"
+        for dataset in claim.datasets:
+            if runs.has(dataset, trained, other):
+                difference = runs.compare(dataset, trained, other, claim.curve)
+                difference = difference.first(EARLY) if claim.early else difference
+                found.append(Finding(claim, method, dataset, difference, verdict(claim, difference)))
+    return found
 
 
 def verdict(claim: Claim, difference: Difference) -> str:

@@ -16,14 +16,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURS = {
-    "uniform": "#2b6cb0",
-    "exp3+": "#d99028",
-    "exp3+ cosine": "#d99028",
-    "exp3+ printed": "#6b7280",
-    "ours": "#c22f4e",
-    "ours cosine": "#c22f4e",
-    "ours predictive": "#3f9a78",
-}
+    "uniform": "#2b6cb0", "exp3+": "#d99028", "exp3+ cosine": "#d99028", "exp3+ printed": "#6b7280",
+    "ours": "#c22f4e", "ours cosine": "#c22f4e", "ours predictive": "#3f9a78",
+}  # fmt: skip
 FIGURES: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     "test-euclidean": ("Test accuracy, Euclidean layer loss", "test", ("uniform", "exp3+", "ours")),
     "train-euclidean": ("Train accuracy, Euclidean layer loss", "train", ("uniform", "exp3+", "ours")),

@@ -71,9 +71,6 @@ def _number(seed: int, *name: str | int) -> int:
     return int(stream(seed, *name).integers(2**31))
 
 
-# Layer losses
-
-
 LAYER_LOSSES: dict[str | None, Any] = {
     None: "predictive",  # uniform draws do not look at it, and it costs the least
     "predictive": "predictive",
@@ -83,9 +80,6 @@ LAYER_LOSSES: dict[str | None, Any] = {
 """The paper's policies learn from the layer they drew and from nothing else, and so do ours with its two layer losses:
 once wrapped, the trainer computes them for drawn layers alone, like any function of ours. With `predictive`, the
 library also hints a drawn layer at the target that drew it."""
-
-
-# Judging
 
 
 class Judge:
@@ -156,8 +150,7 @@ class Judge:
         """Return the share that is right (num_layers, m), per target; of some of the test pairs only, if asked."""
         layer, num_layers = self.part.layer[here], self.part.train.num_layers
         count = np.bincount(layer, minlength=num_layers)
-        columns = [np.bincount(layer, column, num_layers) / count for column in right.T]
-        return np.stack(columns, 1)
+        return np.stack([np.bincount(layer, column, num_layers) / count for column in right.T], 1)
 
 
 def draw_each(likely: Floats, rng: np.random.Generator) -> Ints:

@@ -35,9 +35,6 @@ def write(runs: Runs, folder: Path, *, command: str, size: Size) -> list[Finding
     return found
 
 
-# The claims
-
-
 def claims_page(runs: Runs, found: Sequence[Finding]) -> str:
     """Return the page of the claims: an overview, every data set, and why."""
     parts = [
@@ -88,22 +85,16 @@ def _claim_sections(runs: Runs, found: Sequence[Finding]) -> Iterator[str]:
 
 def _excuses(runs: Runs, some: Sequence[Finding]) -> Iterator[str]:
     """Say where a claim does not hold, and what was found to be the reason."""
-    lines = [
-        f"- {finding.method} on {DATASETS[finding.dataset]} ({finding.holds}): {_excuse(runs, finding)}."
-        for finding in some
-        if finding.holds != "yes" and finding.claim.kind != "some better"
-    ]
+    lines = []
+    for finding in [each for each in some if each.holds != "yes" and each.claim.kind != "some better"]:
+        method = JUDGED[finding.method][finding.claim.loss]
+        reason = why(runs, finding.dataset, method)
+        if finding.dataset in SYNTHETIC and finding.claim.curve == "test":
+            found = runs.compare(finding.dataset, method, name="partnered")
+            reason += f"; in the layers that have a relevant one {found.mean:+z.1f}, up to {found.largest:+z.1f}"
+        lines.append(f"- {finding.method} on {DATASETS[finding.dataset]} ({finding.holds}): {reason}.")
     if lines:
         yield "\n".join(["Where it does not hold as printed:", "", *lines, ""])
-
-
-def _excuse(runs: Runs, finding: Finding) -> str:
-    method = JUDGED[finding.method][finding.claim.loss]
-    reason = why(runs, finding.dataset, method)
-    if finding.dataset not in SYNTHETIC or finding.claim.curve != "test":
-        return reason
-    partnered = runs.compare(finding.dataset, method, name="partnered")
-    return f"{reason}; in the layers that have a relevant one {partnered.mean:+z.1f}, up to {partnered.largest:+z.1f}"
 
 
 def _differences(runs: Runs) -> Iterator[list[str]]:
@@ -129,13 +120,14 @@ def _reasons(runs: Runs) -> Iterator[list[str]]:
         yield [DATASETS[dataset], *numbers, why(runs, dataset, method)]
 
 
-# The index
-
-
 def index_page(runs: Runs, found: Sequence[Finding], *, command: str, size: Size) -> str:
     """Return the first page: what was run, whether the claims hold, the figures."""
     count = sum(curves["test"].shape[0] * curves["test"].shape[1] for curves in runs.curves.values())
     sets = ", ".join(DATASETS[dataset] for dataset in runs.datasets)
+    methods = []
+    for name in runs.methods:
+        options = ", ".join(f"{option}={value}" for option, value in METHODS[name].options.items())
+        methods.append([name, METHODS[name].policy, METHODS[name].loss or "none", options])
     few = " So few trials decide nothing: this is a look at what the whole run does." * (size.trials < MIN_TRIALS)
     parts = [
         "# The paper's experiments, run again\n",
@@ -151,7 +143,7 @@ def index_page(runs: Runs, found: Sequence[Finding], *, command: str, size: Size
         _text_table(["method", *(DATASETS[dataset] for dataset in runs.datasets)], _matrix(runs)),
         *(f"## {title}\n\n![{title}]({name}.svg)\n" for name, (title, _, _) in FIGURES.items()),
         "## What was run\n",
-        _text_table(["method", "policy", "layer loss", "options"], [_method(name) for name in runs.methods]),
+        _text_table(["method", "policy", "layer loss", "options"], methods),
         "Settings, the same for all: " + ", ".join(f"{name}={value!r}" for name, value in TRAINING.items()) + "; the "
         "others are the defaults of `LinkPredictor`. Accuracies are means over target layers; shaded is one standard "
         "deviation over runs. Every test pair looks at one layer, drawn anew from its target's policy, as training "
@@ -166,9 +158,3 @@ def _matrix(runs: Runs) -> Iterator[list[str]]:
             differences = [runs.compare(dataset, method) for dataset in runs.datasets]
             stars = ["*" if each.p is not None and each.p < CHANCE else "" for each in differences]
             yield [method, *(f"{each.mean:+z.1f}{star}" for each, star in zip(differences, stars, strict=True))]
-
-
-def _method(name: str) -> list[str]:
-    method = METHODS[name]
-    options = ", ".join(f"{option}={value}" for option, value in method.options.items())
-    return [name, method.policy, method.loss or "none", options]
