@@ -11,12 +11,23 @@ from sklearn.metrics import log_loss
 
 import banditplex as bx
 from banditplex.evaluation import roc_auc
-from banditplex.nn.ensemble import members_of
+from banditplex.nn.ensemble import beside_of, members_of
 from banditplex.nn.query import Query
 from banditplex.nn.regression import Columns, Regression
 from banditplex.nn.spectral import SPECTRAL_FOLDS, fold_of
+from banditplex.training import regression
+from banditplex.training.config import Config
+from banditplex.training.default import make_networks
 from banditplex.training.logistic import path
-from banditplex.training.regression import LEAST, PENALTIES, Used, fit_target, large_targets
+from banditplex.training.regression import (
+    LEAST,
+    NEGATIVES,
+    PENALTIES,
+    MemberRegression,
+    Used,
+    fit_target,
+    large_targets,
+)  # fmt: skip
 from tests.training.stacked import stacked
 
 FAST = {"members": 2, "epochs": 2, "warmup": 0}
@@ -198,3 +209,54 @@ def test_targets_have_the_same_regressions_in_two_threads_as_in_one(mx):
     assert torch.equal(found[0].own, found[1].own)
     assert torch.equal(found[0].other, found[1].other)
     assert found[0].own.any(1).all()
+
+
+# One regression for all targets of a large multiplex
+
+
+@pytest.fixture
+def large(monkeypatch):
+    """What counts as large is small, so that there is one network."""
+    monkeypatch.setattr("banditplex.training.config.MANY_EDGES", 100)
+
+
+def test_the_regression_that_targets_share_is_that_of_scikit_learn(large, mx, monkeypatch):
+    given, fit = [], regression.fit_target
+
+    def noted(*arguments):
+        given.append(arguments)
+        return fit(*arguments)
+
+    monkeypatch.setattr(regression, "fit_target", noted)
+    monkeypatch.setattr(regression, "SHARED", 200)
+    monkeypatch.setattr(regression, "PENALTIES", (10.0,))
+    (only,) = make_networks(mx, None, Config()).trainers
+    weights = MemberRegression.fit_shared(
+        only.ema_model, only.data, Used.all_of(np.zeros((4, 1), int)), 0
+    ).regression.own
+    ((seen, pairs, label, _),) = given
+    assert (np.bincount(label) == [200 * NEGATIVES, 200]).all()
+    edges = np.concatenate([mx.edges(layer) for layer in mx.layer_names], 1).T
+    assert np.isin(pairs[label == 1] @ [40, 1], edges @ [40, 1]).all()
+    x, scale = seen.own.numpy().astype(np.float64), seen.own.numpy().std(0).clip(0.02)
+    weight = np.where(label > 0, 0.5 / label.mean(), 0.5 / (1 - label.mean()))
+    expected = by_sklearn((x - x.mean(0)) / scale, label, weight, 10.0)
+    assert weights[0, :-1].numpy() * scale == pytest.approx(expected.coef_[0], abs=2e-3)
+    assert (weights == weights[0]).all()
+
+
+def test_a_large_multiplex_has_one_network_and_one_regression(large, mx, tmp_path):
+    model, pairs = bx.LinkPredictor().fit(mx), mx.node_names[[[0, 5], [3, 9]]]
+    network = model._fitted.model
+    assert len(members_of(network)) == 1
+    own = network.beside.regression.own
+    assert own.any()
+    assert (own == own[0]).all()
+    model.save(tmp_path / "model")
+    again = bx.LinkPredictor.load(tmp_path / "model")
+    assert again.score_pairs(pairs, "a").tolist() == model.score_pairs(pairs, "a").tolist()
+
+
+def test_beyond_many_edges_there_is_no_regression(large, mx, monkeypatch):
+    monkeypatch.setattr(regression, "MOST_EXAMPLES", mx.num_edges - 1)
+    assert beside_of(bx.LinkPredictor(epochs=50).fit(mx)._fitted.model) is None

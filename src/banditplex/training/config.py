@@ -185,8 +185,8 @@ class Config:
     members: int | str = setting(
         AUTO, "Networks that are trained one after the other, each with validation edges of its own; predictions use "
         "the mean of their logits. auto: 3, from 20,000 edges on or with fewer than 30 epochs 1. Networks that see all "
-        "layers (evidence) are stacked: several with a regression for each target and, up to 20,000 nodes, with "
-        "vectors of nodes and layers (ComplEx); a single one with vectors, if auto chose one because of many edges.",
+        "layers (evidence) are stacked with a regression for each target, or with one for all if edges are many, and, "
+        "up to 20,000 nodes, with vectors of nodes and layers (ComplEx); a single network that was asked for is not.",
         low=1, word=AUTO,
     )  # fmt: skip
     conv: "Convolution" = setting(

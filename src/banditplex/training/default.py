@@ -4,13 +4,14 @@
     2. networks      several, trained in turn, each without validation edges of its own; they see the target, its panel,
                      the union of all layers, and layers drawn by bandits, which go on learning from one to the next
     3. layers        the most probable ones of each target, as many as the validation edges ask for
-    4. regression    for each target a logistic regression on the columns that the networks see
+    4. regression    for each target a logistic regression on the columns that the networks see; in a large multiplex,
+                     which has one network, one regression for all targets
     5. vectors       of nodes and layers (ComplEx), learnt in folds, in a second thread beside the networks
     6. stacking      how much networks, regression and vectors count, from the validation edges
     7. calibration   from scores to probabilities, from the validation edges and a sample of unknown pairs
     8. fitted model  a value that answers; nothing is learnt in it
 
-A large multiplex has one network, and no regression. Networks that see drawn layers alone stay as in the paper.
+Networks that see drawn layers alone stay as in the paper.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,7 +32,7 @@ from banditplex.training.data import count_examples
 from banditplex.training.find import find_panels
 from banditplex.training.loop import Trainer
 from banditplex.training.members import Members, choose_layers, mean_of_networks, member_seed
-from banditplex.training.regression import MemberRegression, mean_of
+from banditplex.training.regression import fit_regressions, mean_of
 from banditplex.training.setup import make_trainer
 from banditplex.training.stacking import stack
 from banditplex.training.targets import check_task
@@ -88,8 +89,7 @@ def complete(trainers: Sequence[Trainer], learnt_vectors: Callable[[], Vectors |
     pairs = HeldOutPairs.draw(every, stream(config.seed, "calibration"))
     alone = [replace(mean, model=each.ema_model, source=each.data.train_view) for each in trainers]
     scores, regression = [pairs.score(alone)], None
-    if config.stacks and len(trainers) > 1:
-        fits = [MemberRegression.fit(each.ema_model, each.data, used, each.config.seed) for each in trainers]
+    if config.stacks and (fits := fit_regressions(trainers, used)):
         regression = mean_of(fits)
         scores.append(pairs.score(fits))
     if (vectors := learnt_vectors()) is not None:

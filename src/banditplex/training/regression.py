@@ -1,4 +1,4 @@
-"""Logistic regressions beside the networks of a small multiplex: one for each target.
+"""Logistic regressions beside the networks: one for each target or, in a large multiplex, one for all of them.
 
 Weights that targets share save a network from learning by heart, but on some data each target has its own way. A
 regression with a penalty chosen by cross-validation finds it from few edges. `stacking` says how much it counts.
@@ -7,7 +7,7 @@ regression with a penalty chosen by cross-validation finds it from few edges. `s
 import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
@@ -24,8 +24,13 @@ from banditplex.rng import stream
 from banditplex.training.data import TrainingData
 from banditplex.training.logistic import fit
 
+if TYPE_CHECKING:
+    from banditplex.training.loop import Trainer
+
 LEAST, MOST = 30, 2_000
 """Edges of a target: with fewer it has no regression, and not more are fitted."""
+SHARED, MOST_EXAMPLES = 25_000, 1 << 20
+"""Edges of all targets: not more are fitted by one regression, and with more there is none."""
 NEGATIVES = 3
 """Negatives per edge; all negatives together weigh as much as the edges."""
 PENALTIES = (1000.0, 100.0, 10.0, 1.0)
@@ -81,6 +86,20 @@ class MemberRegression:
             regression.own[target], regression.other[target] = own.to(data.device), other.to(data.device)
         return member
 
+    @classmethod
+    def fit_shared(cls, model: MultiplexModel, data: TrainingData, used: Used, seed: int) -> "MemberRegression":
+        """Fit one regression to training edges of all targets; it looks at none of the layers that they use."""
+        regression = Regression.like(model, used.table.shape[1]).to(data.device)
+        member = cls(model, data, torch.empty(len(data.targets), 0).long().to(data.device), regression)
+        rng, every = stream(seed, "regression"), data.train_edges.to_host()
+        chosen = np.sort(rng.permutation(len(every))[:SHARED])
+        edges, instance = every.pairs[chosen], np.tile(every.instance[chosen], 1 + NEGATIVES)
+        negatives = data.negatives.draw(data.targets[instance[len(edges) :]], rng)
+        pairs, label = np.concatenate([edges, negatives]), np.repeat([1, 0], [len(edges), len(negatives)])
+        own, _ = fit_target(member._columns(pairs, instance), pairs, label, data.full_mx.num_nodes)
+        regression.own[torch.from_numpy(data.targets).to(data.device)] = own.to(data.device)
+        return member
+
     def logits_of_targets(self, pairs: Ints, instance: Ints, known: Known | None = None) -> Floats:
         """Return the logits (n,) of pairs (n, 2) in the targets number (n,), on the graph without validation edges."""
         seen = self._columns(pairs if self.data.full_mx.directed else np.sort(pairs, axis=1), instance, known)
@@ -98,6 +117,14 @@ class MemberRegression:
         asked = torch.from_numpy(np.ascontiguousarray(pairs)).to(target.device)
         seen = columns(self.model, self.data.train_view, Query(asked, target, layers.clamp(min=0), known))
         return Columns(seen.own, seen.other * (layers >= 0).unsqueeze(2))
+
+
+def fit_regressions(trainers: Sequence["Trainer"], used: Used) -> list[MemberRegression]:
+    """Fit the regressions of each target beside several networks; beside a single one, one that targets share."""
+    if len(trainers) == 1 and trainers[0].data.num_examples > MOST_EXAMPLES:
+        return []
+    fitted = MemberRegression.fit if len(trainers) > 1 else MemberRegression.fit_shared
+    return [fitted(each.ema_model, each.data, used, each.config.seed) for each in trainers]
 
 
 def large_targets(data: TrainingData) -> Ints:
