@@ -16,6 +16,7 @@ from banditplex.cli.report import last_line, page_beside, try_page
 from banditplex.cli.resuming import say_new, telling
 from banditplex.errors import InputError
 from banditplex.pairs.visibility import HIDE
+from banditplex.storage.rows import begun, check_folder
 from banditplex.terminal import bars
 
 if TYPE_CHECKING:
@@ -91,7 +92,6 @@ def compare(
     from banditplex.leaderboard.plan import Plan, describe_device, find_device
     from banditplex.report.about import PAGE
     from banditplex.report.collect import collect_leaderboard
-    from banditplex.storage.rows import begun, check_folder
 
     given = QUICK if quick else FULL
     names = methods if methods is not None else given["methods"]
@@ -114,7 +114,10 @@ def compare(
     how = "triples" if fixed is not None and fixed.of_triples else leaks
     board = Leaderboard(title, about, plan, fixed=how, device=describe_device(where))
     if not as_json:
-        _print_start(board)
+        print(f"{title}: {about.title}\n{_wrap(about.sentences)}")
+        if about.warning:
+            print(_wrap([f"Warning: {about.warning}"]))
+        print(f"\n{_wrap(board.conditions)}\n", flush=True)
     if out is not None and resume and not begun(out) and not quiet:
         say_new(out)
     done = 0
@@ -141,8 +144,7 @@ def compare(
         return
     _print_board(board)
     listed = ", ".join(map(str, files))
-    print_lines("")
-    print_lines(last_line([f"Files: {listed}."] * bool(files), page))
+    print_lines("\n" + last_line([f"Files: {listed}."] * bool(files), page))
 
 
 def _leaks(split: str, hide: str) -> str | None:
@@ -153,15 +155,6 @@ def _leaks(split: str, hide: str) -> str | None:
     if leaks[split] is not None and hide != HIDE[1]:
         raise InputError(f"Expected --hide {HIDE[1]} with --split {split}, got {hide!r}.")
     return leaks[split]
-
-
-def _print_start(board: "Leaderboard") -> None:
-    """Print what the data is like, and how methods are compared."""
-    print(f"{board.name}: {board.facts.title}")
-    print(_wrap(board.facts.sentences))
-    if board.facts.warning:
-        print(_wrap([f"Warning: {board.facts.warning}"]))
-    print(f"\n{_wrap(board.conditions)}\n", flush=True)
 
 
 def _print_board(board: "Leaderboard") -> None:

@@ -11,8 +11,7 @@ FLAGS: dict[str, str | None] = {
     **{f"{name}=True": f"--{name.replace('_', '-')}" for name in (*READING, "exact", "lossy", "resume")},
     **{f"{role}=": f"--columns {ALIAS.get(role, role)}=" for role in EDGE_ROLES},
     **{name: f"--{name.replace('_', '-')}" for name in (*SETTINGS, *REMOVED, "date_format", "max_size") if "_" in name},
-    "overwrite=True": "--force",
-    "force=True": "--force",
+    **dict.fromkeys(("overwrite=True", "force=True"), "--force"),
     "read with format=": "read with --from",
     "write with format=": "write with --to",
     "header=False": "--no-header",
@@ -21,10 +20,8 @@ FLAGS: dict[str, str | None] = {
     "directed=": "--directed/--undirected",
     "missing='drop'": "--missing drop",
     "node_table=": "--nodes",
-    "layers=": "--policy-option layers=",
-    "prices=": "--policy-option prices=",
-    "policy_options=": "--policy-option",
-    "policy_options": "--policy-option",
+    **{f"{name}=": f"--policy-option {name}=" for name in ("layers", "prices")},
+    **dict.fromkeys(("policy_options=", "policy_options"), "--policy-option"),
     "its options:": None,
 }
 """How messages name a parameter, and the flag for it; None: there is no flag, and the hint is left out."""

@@ -116,7 +116,12 @@ def predict(
         ranked = f"{table.attrs['ranked']:,} of {table.attrs['possible']:,} pairs"
         say(f"ranked {ranked}, {table.attrs['chosen']}; --exact ranks all.")
     if prior is None:
-        _say_prior([each.attrs["prior"] for each in tables])
+        priors = [each.attrs["prior"] for each in tables]
+        shown = dict.fromkeys(f"{each:.2g}" for each in (min(priors), max(priors)))
+        say(
+            f"Probabilities assume that every tenth link is unknown: a share of {' to '.join(shown)} of the unknown "
+            "pairs are links. If you expect more or fewer, give their share with --prior."
+        )
     _warn_of_chance(run, model, layers)
     num_pairs = sum(map(len, tables))
     if explain:
@@ -159,15 +164,6 @@ def _together(tables: "list[pd.DataFrame]", layers: list[str], column: str) -> "
         table.insert(0, column, layer)
     filled = [table for table in tables if len(table)]
     return pd.concat(filled, ignore_index=True) if filled else tables[0]
-
-
-def _say_prior(priors: list[float]) -> None:
-    """Say which shares of links probabilities assume, if none is given."""
-    shown = dict.fromkeys(f"{each:.2g}" for each in (min(priors), max(priors)))
-    say(
-        f"Probabilities assume that every tenth link is unknown: a share of {' to '.join(shown)} of the unknown pairs "
-        "are links. If you expect more or fewer, give their share with --prior."
-    )
 
 
 def load_model(folder: Path, *, device: str = "auto") -> "LinkPredictor":

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from banditplex.errors import InputError
+from banditplex.jobs.task import TaskLost
+from banditplex.storage.rows import begun, check_folder
 from banditplex.terminal import say
 from banditplex.training.distributed import launcher
 
@@ -17,8 +19,6 @@ from banditplex.training.distributed import launcher
 @contextmanager
 def resumable(folder: Path, *, resume: bool, program: str = "banditplex") -> Iterator[None]:
     """Run a command that keeps its results in a folder; after Ctrl-C, print the command that resumes it."""
-    from banditplex.storage.rows import begun, check_folder
-
     check_folder(folder, resume=resume, how="--resume")
     if resume and not begun(folder):
         say_new(folder)
@@ -31,8 +31,6 @@ def telling(
     place: Path | None, done: Callable[[], str] = str, *, program: str = "banditplex", quiet: bool = True
 ) -> Iterator[None]:
     """Say what was done and how to go on if a command is stopped, or loses a task; results are kept in a place."""
-    from banditplex.jobs.task import TaskLost
-
     try:
         with stoppable(quiet=quiet):
             yield

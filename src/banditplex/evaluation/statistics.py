@@ -153,14 +153,13 @@ def _compare(table: Any, reference: str, metric: str, ratio: float, confidence: 
         own = corrected_t(runs, ratio=ratio, confidence=confidence)
         deviation = float(np.std(runs, ddof=1)) if len(runs) > 1 else np.nan
         line = {"method": method, "metric": metric, "runs": len(runs), "mean": own.mean, "deviation": deviation}
-        line |= {"low": own.low, "high": own.high}
         gap, p_wilcoxon = TestedMean(*[np.nan] * 5), np.nan
         if method != reference:
             difference = table[method] - table[reference]
             gap = corrected_t(difference.to_numpy(), ratio=ratio, confidence=confidence)
             p_wilcoxon = signed_rank_p(difference.groupby("trial").mean().to_numpy())
-        line |= {"difference": gap.mean, "difference_low": gap.low, "difference_high": gap.high}
-        line |= {"difference_error": gap.error}
-        lines.append(line | {"p": gap.p, "p_wilcoxon": p_wilcoxon})
+        line |= {"low": own.low, "high": own.high, "difference": gap.mean, "difference_low": gap.low}
+        line |= {"difference_high": gap.high, "difference_error": gap.error, "p": gap.p, "p_wilcoxon": p_wilcoxon}
+        lines.append(line)
     result = pd.DataFrame(lines)
     return result.assign(p=holm(result["p"]), p_wilcoxon=holm(result["p_wilcoxon"]))
