@@ -84,24 +84,18 @@ def _rank(scorer: LinkScorer, names: NDArray, layer: Name, pairs: Ints, known: I
     size, rank = max(SCORED_AT_ONCE // len(names), 1), np.empty(len(pairs))
     for start in range(0, len(kept), size):
         nodes = kept[start : start + size]
-        score, left_out = _scores(scorer, names, layer, nodes, end), np.zeros((len(nodes), len(names)), np.bool_)
+        grid = np.indices((len(nodes), len(names))).reshape(2, -1)
+        asked = np.stack([nodes[grid[0]], grid[1]], 1)
+        two, score = asked[:, 0] != asked[:, 1], np.zeros(len(asked))  # 0 for a node with itself
+        score[two] = scorer.score_pairs(names[asked[two][:, :: 1 if end else -1]], layer)
+        if not np.isfinite(score).all():
+            raise InputError(f"Expected finite scores, got {score[~np.isfinite(score)][0]} in layer {layer!r}.")
+        table, left_out = score.reshape(-1, len(names)), np.zeros((len(nodes), len(names)), np.bool_)
         near = known[np.isin(known[:, 1 - end], nodes)]
         left_out[np.searchsorted(nodes, near[:, 1 - end]), near[:, end]] = True
         left_out[np.arange(len(nodes)), nodes] = True
         here = np.flatnonzero((row >= start) & (row < start + size))
         for some in np.array_split(here, -(-len(here) // size)):
             place = row[some] - start
-            rank[some] = filtered_ranks(score[place], pairs[some, end], left_out[place])
+            rank[some] = filtered_ranks(table[place], pairs[some, end], left_out[place])
     return rank
-
-
-def _scores(scorer: LinkScorer, names: NDArray, layer: Name, nodes: Ints, end: int) -> Floats:  # type: ignore[type-arg]
-    """Return the scores (q, num_nodes) of all pairs of some nodes with any other; 0 for a node with itself."""
-    grid = np.indices((len(nodes), len(names))).reshape(2, -1)
-    pairs = np.stack([nodes[grid[0]], grid[1]], 1)
-    two = pairs[:, 0] != pairs[:, 1]
-    score = np.zeros(len(pairs))
-    score[two] = scorer.score_pairs(names[pairs[two][:, :: 1 if end else -1]], layer)
-    if not np.isfinite(score).all():
-        raise InputError(f"Expected finite scores, got {score[~np.isfinite(score)][0]} in layer {layer!r}.")
-    return score.reshape(len(nodes), len(names))

@@ -118,9 +118,14 @@ def summary(
     metrics = _check_names("metrics", metrics, [name for name in frame.columns if name not in NOT_METRICS])
     reference = reference or ("uniform" if "uniform" in methods else methods[0])
     _check_names("reference", [reference], methods)
-    shared = _shared_runs(frame[frame["method"].isin(methods)], len(methods))
+    frame, run = frame[frame["method"].isin(methods)], ["trial", "fold"]
+    if frame.duplicated([*run, "method"]).any():
+        raise InputError("Expected rows of one evaluation, got several for the same method, trial and fold.")
+    shared = frame[frame.groupby(run)["method"].transform("size") == len(methods)]
+    if shared.empty:
+        raise InputError("Expected a trial and fold that every method has finished, got none.")
     ratio = float((shared["test_edges"] / shared["train_edges"]).mean())
-    tables = {name: shared.pivot(index=["trial", "fold"], columns="method", values=name)[methods] for name in metrics}
+    tables = {name: shared.pivot(index=run, columns="method", values=name)[methods] for name in metrics}
     frames = [_compare(table, reference, name, ratio, confidence) for name, table in tables.items()]
     return pd.concat(frames, ignore_index=True)
 
@@ -130,17 +135,6 @@ def _check_names(parameter: str, names: Sequence[str] | None, known: Sequence[st
         if name not in known:
             raise InputError(f"Expected {parameter} among {', '.join(known)}, got {name!r}.")
     return list(names or known)
-
-
-def _shared_runs(frame: Any, num_methods: int) -> Any:
-    """Return the rows of the runs that every method has finished."""
-    run = ["trial", "fold"]
-    if frame.duplicated([*run, "method"]).any():
-        raise InputError("Expected rows of one evaluation, got several for the same method, trial and fold.")
-    shared = frame[frame.groupby(run)["method"].transform("size") == num_methods]
-    if shared.empty:
-        raise InputError("Expected a trial and fold that every method has finished, got none.")
-    return shared
 
 
 def _compare(table: Any, reference: str, metric: str, ratio: float, confidence: float) -> "pd.DataFrame":
