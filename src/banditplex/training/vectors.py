@@ -163,6 +163,7 @@ class Questions(NamedTuple):
     fold: Tensor  # (S, A): the fold of end and answer in each set
     models: int  # M: in a set; each learns the answers that are not in its fold
     groups: Folds | None  # if pairs of the fold are no wrong answers either
+    directed: bool  # else no end is a destination
 
     @classmethod
     def of(cls, edges: EdgeTensors, fold: Tensor, models: int, groups: Folds | None) -> "Questions":
@@ -178,7 +179,7 @@ class Questions(NamedTuple):
         none = which.new_zeros(1)
         of_end, of_layer = torch.cat([which % size, none]), torch.cat([which // size % edges.num_layers, none])
         of_way = torch.cat([which // (size * edges.num_layers), none])
-        return cls(of_end, of_layer, of_way, start, answer[order], fold[:, order], models, groups)
+        return cls(of_end, of_layer, of_way, start, answer[order], fold[:, order], models, groups, edges.directed)
 
     def of_models(self) -> Iterator[Tensor]:
         """Yield the questions (n,) that each model learns from: those with an answer that is not in its fold."""
@@ -234,7 +235,11 @@ def descent(node: Tensor, layer: Tensor, asked: Questions, step: Step, penalty: 
     own, against = every // width, against.bool().unsqueeze(1)  # own: the model of each question
     at_end, at_layer, at_answer = own * num_nodes + end, own * num_layers + relation, own[row] * num_nodes + answer
     e, w = node.flatten(0, 1).index_select(0, at_end), layer.flatten(0, 1).index_select(0, at_layer)
-    turned = torch.where(against, FORMULA.inverse(w), w)
+
+    def turn(x: Tensor) -> Tensor:
+        return torch.where(against, FORMULA.inverse(x), x) if asked.directed else x
+
+    turned = turn(w)
     query = FORMULA.towards(e, turned)
     # Scores of candidates, without those of the fold and the end itself. If they are a sample, each stands for several
     # nodes, but for right answers, and right answers that are not among them are added as `rest`.
@@ -275,9 +280,7 @@ def descent(node: Tensor, layer: Tensor, asked: Questions, step: Step, penalty: 
     by_turned = FORMULA.towards(by_query, FORMULA.inverse(e))
     by_layer = torch.zeros_like(layer)
     add_penalty(by_layer, layer, at_layer[row], penalty)
-    by_layer.view(-1, layer.shape[2]).index_add_(
-        0, at_layer, torch.where(against, FORMULA.inverse(by_turned), by_turned)
-    )
+    by_layer.view(-1, layer.shape[2]).index_add_(0, at_layer, turn(by_turned))
     return by_node, by_layer
 
 
