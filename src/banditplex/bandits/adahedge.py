@@ -34,11 +34,7 @@ class AdaHedge(Policy):
 
     def __init__(self, *, num_arms: int, k: int = 1, num_instances: int = 1) -> None:
         super().__init__(
-            num_arms=num_arms,
-            k=k,
-            num_instances=num_instances,
-            per_instance={"S": 0.0},
-            per_arm={"L": 0.0},
+            num_arms=num_arms, k=k, num_instances=num_instances, per_instance={"S": 0.0}, per_arm={"L": 0.0}
         )
         self._spread = float(self.k * np.log(self.num_arms / self.k))
 

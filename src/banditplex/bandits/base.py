@@ -162,12 +162,7 @@ class Policy(ABC):
         return Draw(chosen, arms, probability, tuple(marginals))
 
     def update(
-        self,
-        draw: Draw,
-        losses: ArrayLike,
-        *,
-        probability: ArrayLike | None = None,
-        extra: Observations | None = None,
+        self, draw: Draw, losses: ArrayLike, *, probability: ArrayLike | None = None, extra: Observations | None = None
     ) -> None:
         """Learn from the losses of a round; this completes the round for the instances of the draw.
 

@@ -33,10 +33,7 @@ class EpsilonGreedy(Policy):
     def __init__(self, *, num_arms: int, k: int = 1, num_instances: int = 1, epsilon: float = 0.1) -> None:
         self.epsilon = check_number(epsilon, "epsilon", 0.0, 1.0)
         super().__init__(
-            num_arms=num_arms,
-            k=k,
-            num_instances=num_instances,
-            per_arm={"mean": -1.0, "count": np.int32(0)},
+            num_arms=num_arms, k=k, num_instances=num_instances, per_arm={"mean": -1.0, "count": np.int32(0)}
         )
 
     def _marginals(self, rows: Rows) -> Marginals:

@@ -35,13 +35,7 @@ class Exp3Plus(Policy):
     """
 
     def __init__(
-        self,
-        *,
-        num_arms: int,
-        k: int = 1,
-        num_instances: int = 1,
-        raw_range: bool = False,
-        printed_sign: bool = False,
+        self, *, num_arms: int, k: int = 1, num_instances: int = 1, raw_range: bool = False, printed_sign: bool = False
     ) -> None:
         self.raw_range = check_flag(raw_range, "raw_range")
         self.printed_sign = check_flag(printed_sign, "printed_sign")

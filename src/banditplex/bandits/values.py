@@ -55,11 +55,7 @@ class Draw:
     marginals: tuple[Marginals, ...] = field(default=(), repr=False)
 
     def __init__(
-        self,
-        instances: ArrayLike,
-        arms: ArrayLike,
-        probability: ArrayLike,
-        marginals: tuple[Marginals, ...] = (),
+        self, instances: ArrayLike, arms: ArrayLike, probability: ArrayLike, marginals: tuple[Marginals, ...] = ()
     ) -> None:
         copy = not marginals  # else a policy has made all arrays for this draw
         object.__setattr__(self, "instances", freeze(instances, INT, "Draw.instances", copy=copy))

@@ -36,14 +36,7 @@ class Encoder(nn.Module):
     """
 
     def __init__(
-        self,
-        *,
-        num_nodes: int,
-        num_layers: int,
-        num_features: int,
-        width: int,
-        depth: int,
-        conv: Convolution,
+        self, *, num_nodes: int, num_layers: int, num_features: int, width: int, depth: int, conv: Convolution
     ) -> None:
         super().__init__()
         self.num_features, self.width = num_features, width

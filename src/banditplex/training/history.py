@@ -18,7 +18,7 @@ from banditplex.training.distributed import ALONE, Group
 ROW = {
     "epoch": whole(1), "member": whole(1), "layer": NAME, "train_loss": ANY_NUMBER, "train_accuracy": ANY_NUMBER,
     "validation_loss": ANY_NUMBER, "validation_accuracy": ANY_NUMBER, "drawn": {"*": whole(0)},
-    "layer_loss": {"*": ANY_NUMBER}, "inclusion": {"*": ANY_NUMBER}, "regret": ANY_NUMBER,
+    "layer_loss": {"*": ANY_NUMBER}, "inclusion": {"*": ANY_NUMBER}, "regret": ANY_NUMBER
 }  # fmt: skip
 """What a row of the history is, for those who read it from a file."""
 
@@ -45,12 +45,7 @@ class EpochRecord:
                             draw.probability.ravel()))  # fmt: skip
 
     def rows(
-        self,
-        epoch: int,
-        targets: Ints,
-        names: Sequence[Any],
-        regret: "Regret",
-        validation: tuple[Floats, Floats],
+        self, epoch: int, targets: Ints, names: Sequence[Any], regret: "Regret", validation: tuple[Floats, Floats]
     ) -> list[dict[str, Any]]:
         """Return one row per target; losses and accuracies are NaN without pairs.
 
