@@ -72,12 +72,7 @@ def _take_lists(at: Tensor, start: Tensor, entries: Tensor) -> tuple[Tensor, Ten
     return torch.from_numpy(begin), found
 
 
-def _are_many(key: Tensor, *_: Any) -> bool:
-    """Say whether compiled loops can look for pairs, and are worth it."""
-    return on_cpu(key) and key.shape[1] > FEW
-
-
-@find_lists.faster(_are_many)
+@find_lists.faster(lambda key, *_: on_cpu(key) and key.shape[1] > FEW)
 def _find_lists(
     key: Tensor, target: Tensor, pair_key: Tensor, pair_layer: Tensor, num_layers: int
 ) -> tuple[Tensor, Tensor]:

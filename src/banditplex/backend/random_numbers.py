@@ -21,7 +21,7 @@ def new_seed(rng: np.random.Generator) -> int:
 def random_integers(index: Tensor, seed: int) -> Tensor:
     """Return a random integer from 0 to 2**62 - 1 for each index, an integer of any size."""
     x = index * GAMMA
-    x += _signed(seed + GAMMA)
+    x += (seed + GAMMA + 2**63) % 2**64 - 2**63  # as a signed number
     x ^= _shifted(x, 30)
     x *= FIRST
     x ^= _shifted(x, 27)
@@ -33,7 +33,3 @@ def random_integers(index: Tensor, seed: int) -> Tensor:
 def _shifted(x: Tensor, bits: int) -> Tensor:
     """Shift to the right and fill with zeros."""
     return (x >> bits).bitwise_and_((1 << (64 - bits)) - 1)
-
-
-def _signed(number: int) -> int:
-    return (number + 2**63) % 2**64 - 2**63

@@ -104,14 +104,9 @@ class Policy(ABC):
     _smallest_k: ClassVar[int] = 1
 
     def __init__(
-        self,
-        *,
-        num_arms: int,
-        k: int,
-        num_instances: int,
-        per_instance: Mapping[str, Any] | None = None,
+        self, *, num_arms: int, k: int, num_instances: int, per_instance: Mapping[str, Any] | None = None,
         per_arm: Mapping[str, Any] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.num_arms = check_integer(num_arms, "num_arms", 1)
         self.k = check_integer(k, "k", self._smallest_k, self.num_arms)
         self.num_instances = check_integer(num_instances, "num_instances", 1)
@@ -260,12 +255,9 @@ class ScaledPolicy(Policy):
     def __init__(self, *, num_arms: int, k: int = 1, num_instances: int = 1, scale: float | None = None) -> None:
         self.scale = None if scale is None else check_number(scale, "scale", SMALLEST_LOSS, LARGEST_LOSS)
         super().__init__(
-            num_arms=num_arms,
-            k=k,
-            num_instances=num_instances,
-            per_instance={"M": self.scale or 0.0},
+            num_arms=num_arms, k=k, num_instances=num_instances, per_instance={"M": self.scale or 0.0},
             per_arm={"L": 0.0},
-        )
+        )  # fmt: skip
 
     def _grow(self, rows: Rows, seen: Feedback) -> None:
         """Let M grow with the losses of a round, unless it is given."""

@@ -38,16 +38,9 @@ class CostAware(Policy):
     arm_options = MappingProxyType({"prices": "values"})
 
     def __init__(
-        self,
-        *,
-        num_arms: int,
-        k: int = 1,
-        num_instances: int = 1,
-        prices: ArrayLike,
-        policy: str = "default",
-        strength: float = 1.0,
-        **options: Any,
-    ) -> None:
+        self, *, num_arms: int, k: int = 1, num_instances: int = 1, prices: ArrayLike, policy: str = "default",
+        strength: float = 1.0, **options: Any,
+    ) -> None:  # fmt: skip
         inner = make_policy(policy, num_arms=num_arms, k=k, num_instances=num_instances, **options)
         super().__init__(num_arms=num_arms, k=inner.k, num_instances=num_instances)
         prices = check_prices(prices, num_instances, num_arms)

@@ -40,12 +40,9 @@ class Exp3Plus(Policy):
         self.raw_range = check_flag(raw_range, "raw_range")
         self.printed_sign = check_flag(printed_sign, "printed_sign")
         super().__init__(
-            num_arms=num_arms,
-            k=k,
-            num_instances=num_instances,
-            per_instance={"E": 0.0 if raw_range else 1.0, "V": 0.0},
-            per_arm={"L": 0.0},
-        )
+            num_arms=num_arms, k=k, num_instances=num_instances,
+            per_instance={"E": 0.0 if raw_range else 1.0, "V": 0.0}, per_arm={"L": 0.0},
+        )  # fmt: skip
 
     def _rate(self, rows: Rows) -> FloatArray:
         """Return eta (rows,)."""

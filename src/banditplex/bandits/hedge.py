@@ -49,14 +49,9 @@ def adaptive_smallest(L: FloatArray, S: FloatArray, spread: float, k: int, size:
 
 
 def hedge_round(
-    before: Weights,
-    L: FloatArray,
-    losses: FloatArray,
-    S: FloatArray,
-    spread: float,
-    k: int,
+    before: Weights, L: FloatArray, losses: FloatArray, S: FloatArray, spread: float, k: int,
     size: FloatArray | None = None,
-) -> tuple[FloatArray, FloatArray]:
+) -> tuple[FloatArray, FloatArray]:  # fmt: skip
     """Return L + losses, shifted to minimum 0 in each row, and S plus the mixability gap of the round.
 
     The mixability gap (rows,) is the loss of Hedge minus the increase of its potential. `before` is

@@ -69,12 +69,9 @@ class Hinted(Policy):
 
     def __init__(self, *, num_arms: int, k: int = 1, num_instances: int = 1) -> None:
         super().__init__(
-            num_arms=num_arms,
-            k=k,
-            num_instances=num_instances,
-            per_instance={"S": 0.0},
+            num_arms=num_arms, k=k, num_instances=num_instances, per_instance={"S": 0.0},
             per_arm={"L": 0.0, "m": 0.0, "c": np.int32(0)},
-        )
+        )  # fmt: skip
         self._spread = self.k * log(self.num_arms / self.k)
         self._cached: tuple[object, FloatArray, tuple[FloatArray, Weights]] | None = None
 

@@ -37,12 +37,9 @@ class Round(NamedTuple):
 
 
 def play(
-    policy: Policy,
-    losses: Iterable[ArrayLike],
-    rng: np.random.Generator,
-    *,
+    policy: Policy, losses: Iterable[ArrayLike], rng: np.random.Generator, *,
     expected: Iterable[ArrayLike] | None = None,
-) -> Iterator[Round]:
+) -> Iterator[Round]:  # fmt: skip
     """Play `policy` against `losses`, and yield a `Round` after each round.
 
     losses: an array (T, n) or (T, R, n), or anything that yields rows (n,) or (R, n), for a policy of R

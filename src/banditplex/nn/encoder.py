@@ -57,7 +57,8 @@ class Encoder(nn.Module):
         degree = F.pad(torch.log1p(block.degree).unsqueeze(1), (0, 1), value=1.0)  # (V, 2), for weight and bias
         weight = torch.cat([self.degree.weight.t(), self.degree.bias.unsqueeze(0)])
         x = self._input(block.node, features).addmm_(degree.to(weight.dtype), weight)
-        arcs, options = self._arcs(block)
+        arcs: Any = Mean.of(block) if self.takes_mean else block.edge_index
+        options = {"edge_weight": block.weight} if self.takes_weights and block.weight is not None else {}
         for conv in self.convs:
             size = block.asked if conv is self.convs[-1] else None
             if self.takes_mean:
@@ -79,14 +80,6 @@ class Encoder(nn.Module):
         if isinstance(self.input, FeatureInput):
             for kept, found in zip((self.input.mean, self.input.factor), column_scales(features), strict=True):
                 kept.copy_(found)
-
-    def _arcs(self, block: Block) -> tuple[Any, dict[str, Tensor]]:
-        """Return what convolutions take besides embeddings: arcs and options."""
-        if self.takes_mean:
-            return Mean.of(block), {}
-        return block.edge_index, {
-            "edge_weight": block.weight
-        } if self.takes_weights and block.weight is not None else {}
 
 
 class FeatureInput(nn.Linear):

@@ -63,17 +63,9 @@ class MultiplexModel(nn.Module):
     """
 
     def __init__(
-        self,
-        *,
-        num_nodes: int,
-        num_layers: int,
-        num_node_features: int,
-        visibility: Visibility,
-        width: int,
-        depth: int,
-        conv: Convolution,
-        hidden_units: int,
-    ) -> None:
+        self, *, num_nodes: int, num_layers: int, num_node_features: int, visibility: Visibility, width: int,
+        depth: int, conv: Convolution, hidden_units: int,
+    ) -> None:  # fmt: skip
         super().__init__()
         self.visibility, self.width, directed = visibility, width, visibility.directed
         self.encoder = None

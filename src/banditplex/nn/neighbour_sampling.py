@@ -34,17 +34,9 @@ class Fanout:
 
 
 def near_block(
-    graph: PackedGraph,
-    layer: Tensor,
-    node: Tensor,
-    hidden: HiddenEdges,
-    row: Tensor,
-    *,
-    between: Tensor,
-    depth: int,
-    fanout: Fanout | None,
-    in_front: bool = False,
-) -> Block:
+    graph: PackedGraph, layer: Tensor, node: Tensor, hidden: HiddenEdges, row: Tensor, *, between: Tensor, depth: int,
+    fanout: Fanout | None, in_front: bool = False,
+) -> Block:  # fmt: skip
     """Return what `depth` convolutions need to embed all (layer, node) asked for, whose rows are known.
 
     Small layers are included as a whole. Of large ones the block has the vertices asked for, those of the rows

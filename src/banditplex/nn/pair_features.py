@@ -51,14 +51,9 @@ def num_features(visibility: Visibility) -> tuple[int, int]:
 
 
 def compute_pair_features(
-    graph: PackedGraph,
-    pairs: Tensor,
-    target: Tensor,
-    layers: Tensor,
-    visibility: Visibility = HIDE_EDGE,
-    *,
+    graph: PackedGraph, pairs: Tensor, target: Tensor, layers: Tensor, visibility: Visibility = HIDE_EDGE, *,
     listed: bool = True,
-) -> tuple[PairFeatures, PairFeatures]:
+) -> tuple[PairFeatures, PairFeatures]:  # fmt: skip
     """Return features of pairs (P, 2) in their target layers (P,) and in other layers (P, k): P and P * k rows.
 
     `visibility` says which further edges between the two nodes count as absent. The lists of common neighbours may be
@@ -100,14 +95,9 @@ def own_features(
 
 @torch.no_grad()
 def other_features(
-    graph: PackedGraph,
-    pairs: Tensor,
-    row: Tensor,
-    layers: Tensor,
-    visibility: Visibility = HIDE_EDGE,
-    *,
+    graph: PackedGraph, pairs: Tensor, row: Tensor, layers: Tensor, visibility: Visibility = HIDE_EDGE, *,
     listed: bool = True,
-) -> PairFeatures:
+) -> PairFeatures:  # fmt: skip
     """Return features of pairs (P, 2) in other layers (P, k): P * k rows. Rows (2, P) in target layers are known.
 
     They are those in target layers, with the pair's edge included; then whether the pair is an edge, and log(1 +

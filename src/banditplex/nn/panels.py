@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-Ints = NDArray[np.int64]
+from banditplex.arrays import Ints
 
 
 @dataclass(frozen=True, eq=False)

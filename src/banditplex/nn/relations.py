@@ -55,10 +55,6 @@ class Formula(NamedTuple):
         return self.alike(self.towards(first, relation), second)
 
 
-def _product(first: Tensor, relation: Tensor) -> Tensor:
-    return first * relation
-
-
 def _complex_product(first: Tensor, relation: Tensor) -> Tensor:
     """Return e_u w_r of complex vectors; the first half of a vector is its real part."""
     (a, b), (c, d) = first.chunk(2, -1), relation.chunk(2, -1)
@@ -82,7 +78,7 @@ def _conjugate(relation: Tensor) -> Tensor:
 
 
 FORMULAS: Registry[Formula] = Registry("knowledge-graph model")
-FORMULAS.add("distmult", Formula(_product, lambda relation: relation, 1, 1))
+FORMULAS.add("distmult", Formula(torch.mul, lambda relation: relation, 1, 1))
 FORMULAS.add("complex", Formula(_complex_product, _conjugate, 2, 2))
 FORMULAS.add("simple", Formula(_crossed_product, lambda relation: relation.roll(relation.shape[-1] // 2, -1), 2, 2))
 FORMULAS.add("rotate", Formula(_turn, torch.neg, 2, 1, _nearness))

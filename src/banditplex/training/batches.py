@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from banditplex import backend
+from banditplex.arrays import Bools, Ints
 from banditplex.backend import ranges
 from banditplex.backend.random_numbers import BITS, new_seed, random_integers
 from banditplex.nn import HiddenEdges
@@ -18,7 +18,6 @@ from banditplex.nn.relevance import Relevance
 from banditplex.pairs.visibility import Visibility
 from banditplex.training.config import AUTO, MAX_ROUNDS
 
-Ints = NDArray[np.int64]
 TARGETS, STEPS = 32, 512
 """Targets that share a step, unless an epoch would have more steps than this."""
 GPU_PAIRS, ENCODED_PAIRS = 1 << 18, 3 << 20
@@ -99,13 +98,13 @@ class Plan:
 
     def edges(self, device: torch.device) -> tuple[Tensor, Tensor]:
         """Return all edges in the order of the steps: places among the edges (E,), and which of the step's targets."""
+        place = np.arange(len(self.instance)) - np.repeat(self.first[:-1], np.diff(self.first))  # of batches in steps
         begin, length, batch, size = (
-            torch.from_numpy(each).to(device) for each in (self.begin, self.length, self._place, self.size)
+            torch.from_numpy(each).to(device) for each in (self.begin, self.length, place, self.size)
         )
         number = torch.repeat_interleave(size)
-        place = torch.arange(len(number), device=device)
         number <<= SHUFFLE
-        number += random_integers(place, self.seed) >> (BITS - SHUFFLE)
+        number += random_integers(torch.arange(len(number), device=device), self.seed) >> (BITS - SHUFFLE)
         shuffled = torch.sort(number, stable=True).indices
         which, at = ranges(begin, length)
         return shuffled.index_select(0, at), batch.index_select(0, which)
@@ -115,11 +114,6 @@ class Plan:
         start = self.start
         for low, high, a, b in zip(start[:-1], start[1:], self.first[:-1], self.first[1:], strict=True):
             yield slice(int(low), int(high)), self.instance[a:b]
-
-    @property
-    def _place(self) -> Ints:
-        """The place of each batch in its step, (J,)."""
-        return np.arange(len(self.instance)) - np.repeat(self.first[:-1], np.diff(self.first))
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +134,7 @@ class Batch:
         row, label, layers = backend.lay_out(row, torch.from_numpy(np.ascontiguousarray(table)))
         return cls(instances, table, row, pairs.reshape(-1, 2), label, layers)
 
-    def part(self, mine: NDArray[np.bool_] | None) -> "Batch":
+    def part(self, mine: Bools | None) -> "Batch":
         """Return the batch of some of all targets (T,), in which `whole` is this batch; itself for None."""
         if mine is None:
             return self
@@ -215,14 +209,9 @@ ANY_SIZE = StepSize()
 
 
 def plan_epoch(
-    size: Ints,
-    *,
-    batch_edges: int,
-    targets_per_step: int | str,
-    rng: np.random.Generator,
-    max_rounds: int = MAX_ROUNDS,
-    step_size: StepSize = ANY_SIZE,
-) -> Plan:
+    size: Ints, *, batch_edges: int, targets_per_step: int | str, rng: np.random.Generator,
+    max_rounds: int = MAX_ROUNDS, step_size: StepSize = ANY_SIZE,
+) -> Plan:  # fmt: skip
     """Divide the edges of targets, `size` (T,) each, into batches at random and put batches of targets into steps.
 
     A target comes at most once in a step, and in at most `max_rounds` steps: batches of large targets grow. The b-th

@@ -14,17 +14,14 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from banditplex.arrays import Bools, Floats, Ints
 from banditplex.nn.known import Known, look_up
 from banditplex.pairs.unknown import UnknownPairs
 from banditplex.prediction import Calibration, segments
 from banditplex.training.data import TrainingData
 from banditplex.training.priors import fit_with_priors, logistic_loss
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 PAIRS, MOST, LEAST = 100_000, 20_000, 100
 """Unknown pairs that are scored: of all targets and members, and of one target by a member at most and at least."""
 KNOTS = (0.1, 0.25, 0.5, 0.75, 0.9)

@@ -20,9 +20,10 @@ from typing import Any, NamedTuple
 
 import torch
 
+from banditplex.arrays import Ints
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn.ensemble import joined, members_of
-from banditplex.nn.panels import Ints, Panels
+from banditplex.nn.panels import Panels
 from banditplex.nn.vectors import Vectors
 from banditplex.prediction import FittedModel
 from banditplex.rng import stream

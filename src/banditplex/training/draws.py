@@ -3,14 +3,12 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from banditplex.arrays import Bools, Floats, Ints
 from banditplex.bandits import Draw, Policy
 from banditplex.bandits.arms import to_layer
 from banditplex.rng import stream
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 PROBABILITIES = 1 << 20
 """Probabilities that are looked at at once."""
 
@@ -37,7 +35,7 @@ class DrawSchedule:
         arms: Ints = self._arms[instances]
         return arms
 
-    def complete(self, draw: Draw, instances: Ints, losses: Floats) -> tuple[Draw, Floats, NDArray[np.bool_]]:
+    def complete(self, draw: Draw, instances: Ints, losses: Floats) -> tuple[Draw, Floats, Bools]:
         """Add the layer losses (B, k) of a step of `instances` (B,), in which `draw` was made.
 
         Returns the draws that end with this step, their mean layer losses, and a mask (B,) of their instances. A draw

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from banditplex.arrays import Floats, Ints
 from banditplex.backend.compiling import map_on_cpu
 from banditplex.backend.packing import EdgeTensors
 from banditplex.bandits import POLICIES
@@ -36,8 +36,6 @@ from banditplex.training.gains import Comparison
 from banditplex.training.screening import promising_layers
 from banditplex.training.setup import make_trainer
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 MAX_ARMS = 128
 """Layers that bandits choose from; if there are more, those that one pass over all edges finds most promising."""
 DRAWN = 8
@@ -49,14 +47,9 @@ COMPARED = 16
 SIZES = (1, 4, 16)
 """Numbers of layers that are tried as a panel."""
 EXPLORING: Mapping[str, Any] = {
-    "epochs": 15,
-    "learning_rate": 0.02,
-    "batch_size": 128,
-    "members": 1,
-    "hidden_units": 8,
-    "width": 0,
+    "epochs": 15, "learning_rate": 0.02, "batch_size": 128, "members": 1, "hidden_units": 8, "width": 0,
     "validation": 0.0,
-}
+}  # fmt: skip
 """Settings of the small network: few large steps find as many helpers as twice as many steps of half the size."""
 ROUNDS, MAX_STEPS = 200, 800
 """Rounds of a target, about, and steps at most: with 1,000 layers, all helpers were found in 200 rounds."""
@@ -87,19 +80,14 @@ def find_panels(mx: Multiplex, targets: Ints, config: Config) -> Panels:
     if others > MAX_ARMS:
         graph = PackedGraph.from_multiplex(mx, choose_device(config.device))
         candidates = promising_layers(graph, targets, MAX_ARMS)
-        config = replace(config, policy_options=options_of(config, to_arm(targets[:, None], candidates)))
+        options, arms = dict(config.policy_options or {}), to_arm(targets[:, None], candidates)
+        for name in (name for name, kind in POLICIES[config.policy].arm_options.items() if kind == "values"):
+            options[name] = np.take_along_axis(np.array(options[name]), arms, 1).tolist()
+        config = replace(config, policy_options=options)
     trainer = make_trainer(mx, targets, config, candidates=candidates)
     while not trainer.finished:
         trainer.run_epoch()
     return choose(trainer.data, trainer.most_probable_layers(COMPARED), config.seed)
-
-
-def options_of(config: Config, arms: Ints) -> dict[str, Any]:
-    """Return the options of the policy, of which those with a value per arm are for arms (T, n) alone."""
-    options = dict(config.policy_options or {})
-    for name in (name for name, kind in POLICIES[config.policy].arm_options.items() if kind == "values"):
-        options[name] = np.take_along_axis(np.array(options[name]), arms, 1).tolist()
-    return options
 
 
 def choose(data: TrainingData, layers: Ints, seed: int) -> Panels:

@@ -15,6 +15,7 @@ from banditplex.nn.relevance import Diverged
 from banditplex.schema import ANY_NUMBER, NAME, whole
 from banditplex.training.distributed import ALONE, Group
 
+NUMBERS = ("train_loss", "train_accuracy", "validation_loss", "validation_accuracy")
 ROW = {
     "epoch": whole(1), "member": whole(1), "layer": NAME, "train_loss": ANY_NUMBER, "train_accuracy": ANY_NUMBER,
     "validation_loss": ANY_NUMBER, "validation_accuracy": ANY_NUMBER, "drawn": {"*": whole(0)},
@@ -57,23 +58,13 @@ class EpochRecord:
             raise Diverged(f" in epoch {epoch} in target layer {names[targets[np.argmin(np.isfinite(loss))]]!r}")
         drawn = self._per_layer(len(targets), names)
         with np.errstate(invalid="ignore"):
-            loss, right = loss / count, right / count
-        total = regret.total()
+            means = (loss / count, right / count, *validation)
+        numbers, total = np.stack(means, 1).tolist(), regret.total().tolist()
         return [
-            {
-                "epoch": epoch,
-                "layer": names[target],
-                "train_loss": float(loss[i]),
-                "train_accuracy": float(right[i]),
-                "validation_loss": float(validation[0][i]),
-                "validation_accuracy": float(validation[1][i]),
-                "drawn": drawn[i][0],
-                "layer_loss": drawn[i][1],
-                "inclusion": drawn[i][2],
-                "regret": float(total[i]),
-            }
+            {"epoch": epoch, "layer": names[target], **dict(zip(NUMBERS, numbers[i], strict=True)),
+             **dict(zip(("drawn", "layer_loss", "inclusion"), drawn[i], strict=True)), "regret": total[i]}
             for i, target in enumerate(targets)
-        ]
+        ]  # fmt: skip
 
     def _per_layer(self, num_instances: int, names: Sequence[Any]) -> list[tuple[dict[Any, Any], ...]]:
         tables: list[tuple[dict[Any, Any], ...]] = [({}, {}, {}) for _ in range(num_instances)]
@@ -144,8 +135,7 @@ class Regret:
 
 def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the means over targets of an epoch, with the rows of its targets."""
-    numbers = ("train_loss", "train_accuracy", "validation_loss", "validation_accuracy")
-    means = {name: _mean([row[name] for row in rows]) for name in numbers}
+    means = {name: _mean([row[name] for row in rows]) for name in NUMBERS}
     return {"epoch": rows[0]["epoch"], **means, "layers": rows}
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import torch
 import torch.nn.functional as F
-from numpy.typing import NDArray
 from torch import Tensor
 
+from banditplex.arrays import Ints
 from banditplex.bandits import Draw, Policy
 from banditplex.bandits.arms import to_layer
 from banditplex.nn import Logits, MultiplexModel
@@ -36,7 +36,6 @@ from banditplex.training.tensor_cores import on_tensor_cores
 from banditplex.training.threads import Later, has_short_steps, second_thread
 from banditplex.training.validation import EarlyStopping, Validation, validate
 
-Ints = NDArray[np.int64]
 STREAMS = ("batches", "negatives", "draws", "neighbours")
 
 

@@ -50,14 +50,9 @@ class FlatAdamW:
     """
 
     def __init__(
-        self,
-        model: nn.Module,
-        ema_model: nn.Module,
-        config: Config,
-        num_steps: int,
-        num_edges: int = 0,
+        self, model: nn.Module, ema_model: nn.Module, config: Config, num_steps: int, num_edges: int = 0,
         group: Group = ALONE,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._group, self.num_done, self.num_sent = group, 0, 0  # steps done, gradients sent in the last one
         self._sums: list[Tensor] = []  # of the gradients of each step
         self._config, self._num_steps, self.rate = config, num_steps, config.learning_rate

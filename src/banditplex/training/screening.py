@@ -7,16 +7,15 @@ same number of edges, would have by chance.
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from banditplex.arrays import Ints
 from banditplex.backend import ranges
 from banditplex.backend.compiling import map_on_cpu
 from banditplex.backend.packing import contains
 from banditplex.nn.graph import PackedGraph
 from banditplex.nn.spectral import Spectral
 
-Ints = NDArray[np.int64]
 MAX_SEEN = 512
 """Edges of a layer that are looked at."""
 

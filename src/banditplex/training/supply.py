@@ -50,7 +50,9 @@ class Supply:
         """Whether what is known of pairs is kept; else, or without evidence, the network looks it up in every step."""
         data, columns = self._data, num_evidence(self._data.visibility) + num_features(self._data.visibility)[0]
         size = (1 + TURNS) * len(data.train_edges) / data.group.size * (KEPT_PER_PAIR + 4 * columns)
-        return data.visibility.evidence and size <= most_kept(data.device)
+        on_gpu = data.device.type == "cuda"
+        most = GPU_SHARE * torch.cuda.get_device_properties(data.device).total_memory if on_gpu else KEPT_BYTES
+        return data.visibility.evidence and size <= most
 
     def epoch(self, number: int, order: Tensor, rng: np.random.Generator) -> tuple[Tensor, Tensor | None]:
         """Return edges and negatives (2, E, 2) of an epoch in the given order, and their places (2, E) for `known`."""
@@ -115,10 +117,3 @@ class Supply:
             at = torch.nonzero(self._own >= 0).squeeze(1)
             asked, target = asked.index_select(0, at), target.index_select(0, at)
         return pairs, look_up(data.train_view, asked, target, others=self._others)
-
-
-def most_kept(device: torch.device) -> float:
-    """Return the bytes that may be kept on a device."""
-    if device.type != "cuda":
-        return KEPT_BYTES
-    return GPU_SHARE * torch.cuda.get_device_properties(device).total_memory

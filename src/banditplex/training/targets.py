@@ -23,16 +23,11 @@ def check_task(mx: Multiplex, targets: Sequence[Name] | None, config: Config) ->
     if visibility.dense:
         which = "negatives are pairs without an edge in their own layer"
         warn(f"Nearly all pairs of nodes are linked in some layer: {which}.")
-    return chosen, resolve_policy(config, mx, chosen)
-
-
-def resolve_policy(config: Config, mx: Multiplex, targets: Ints) -> Config:
-    """Return settings with arms in place of layer names in the options of the policy; refuse a k out of range."""
     others = mx.num_layers - 1
     if others and POLICIES[config.policy].takes_k and not 1 <= config.draw_size <= others:
         raise InputError(f"Expected k from 1 to {others}, the number of other layers, got {config.k}.")
-    options = resolve_layer_options(mx, targets, config.policy, config.policy_options or {})
-    return replace(config, policy_options=options)
+    options = resolve_layer_options(mx, chosen, config.policy, config.policy_options or {})
+    return chosen, replace(config, policy_options=options)
 
 
 def resolve_layer_options(mx: Multiplex, targets: Ints, policy: str, options: Mapping[str, Any]) -> dict[str, Any]:

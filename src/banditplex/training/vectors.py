@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
+from banditplex.arrays import Floats, Ints
 from banditplex.backend.lists import ranges
 from banditplex.backend.packing import EdgeTensors
 from banditplex.nn.known import Known
@@ -52,8 +52,6 @@ MOST_NODES, MOST_EDGES = 20_000, 5_000_000
 """With more of either there are no vectors: they are many numbers, and learn little in so few steps."""
 MANY_LAYERS = 64
 """With more layers, vectors are learnt from targets and their panels alone: the others would take most of the steps."""
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
