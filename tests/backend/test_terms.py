@@ -1,6 +1,8 @@
 """Terms and gradients of compiled passes, against the same in plain torch, and a term by hand."""
 
+import gc
 import math
+import weakref
 from dataclasses import replace
 
 import pytest
@@ -100,6 +102,24 @@ def test_no_bit_depends_on_the_number_of_threads(monkeypatch):
     torch.set_num_threads(before)
     for other in found[1:]:
         assert all(map(torch.equal, found[0], other))
+
+
+def test_memory_is_freed_after_each_step(monkeypatch):
+    """Whether the gradient was asked for or not."""
+    alive, make = [], terms.Pass.of
+
+    def noted(*arguments, **options):
+        found = make(*arguments, **options)
+        alive.append(weakref.ref(found.own))
+        return found
+
+    monkeypatch.setattr(terms.Pass, "of", noted)
+    model = make_model()
+    described, target, layers = describe(model)
+    terms_and_gradients(model, described, target, layers.shape[1], (torch.ones(300), torch.ones(600)))
+    model.terms(described, target, layers.shape[1])
+    gc.collect()
+    assert [each() for each in alive] == [None, None]
 
 
 @pytest.mark.parametrize("hidden_units", [8, 40])

@@ -214,8 +214,10 @@ def _arrays(weights: Sequence[Tensor]) -> Arrays:
 class _Terms(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, asked: Asked, *weights: Tensor) -> tuple[Tensor, Tensor]:
-        ctx.found = Pass.of(asked, _arrays(weights))
-        return ctx.found.own, ctx.found.other
+        found = Pass.of(asked, _arrays(weights))
+        # what is returned leads to ctx: if ctx led back to it, neither would ever be freed
+        ctx.found = found._replace(own=found.own.detach(), other=found.other.detach())
+        return found.own, found.other
 
     @staticmethod
     @once_differentiable
