@@ -119,8 +119,8 @@ def test_the_unpacked_sort_agrees_with_the_packed_one(rows, directed):
     options = {"num_layers": 3, "weight": weight, "time": time, "directed": directed, "duplicates": "sum"}
     packed = build.sort_edges(*columns, num_nodes=5, **options)
     unpacked = build.sort_edges(*columns, num_nodes=2**40, **options)
-    for field in ("edges", "offsets", "weight", "time"):
-        assert getattr(packed, field).tolist() == getattr(unpacked, field).tolist()
+    for column, other in zip(packed, unpacked, strict=True):
+        assert column.tolist() == other.tolist()
 
 
 @given(keys=st.lists(st.integers(0, 2**63 - 1) | st.integers(0, 3), max_size=30))

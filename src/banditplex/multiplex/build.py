@@ -1,4 +1,4 @@
-"""Check, sort and merge edges: the pure functions behind `Multiplex.from_edges`."""
+"""Check, sort and merge edges: the pure functions behind `Multiplex.from_edges`; and compressed neighbour lists."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from banditplex.arrays import Bools, Floats, Ints
 from banditplex.errors import InputError
-from banditplex.multiplex.names import Name, Names, as_python
+from banditplex.multiplex.names import Name, NameIndex, Names, as_names, as_python, check_num_nodes, factorize
 
 Numbers = npt.NDArray[Any]  # int64 or float64
 
@@ -22,14 +22,38 @@ class EdgeError(InputError):
         self.message, self.edge = message, edge
 
 
-@dataclass(frozen=True)
-class Sorted:
-    """Distinct edges, sorted by (layer, source, destination)."""
+def index_layers(layer: Any, num_edges: int, declared: Any) -> tuple[Ints, Names]:
+    """Return the layer index of each edge, and the names of layers."""
+    if isinstance(layer, str | int | np.integer):
+        layer = np.full(num_edges, layer, dtype=object if isinstance(layer, str) else np.int64)
+    column = as_names(layer, "layer")
+    if declared is None:
+        names, codes = factorize(column)
+        return codes, names
+    names = as_names(list(declared), "layer")
+    return NameIndex(names, "layer")(column), names
 
-    edges: Ints  # (2, E)
-    offsets: Ints  # (L + 1,)
-    weight: Floats | None
-    time: Numbers | None
+
+def index_nodes(source: Any, destination: Any, num_nodes: int | None, declared: Any) -> tuple[Ints, Ints, Names]:
+    """Return the node indices of sources and destinations, and the names of nodes."""
+    tail, head = as_names(source, "node"), as_names(destination, "node")
+    names = None if declared is None else as_names(declared, "node")
+    check_num_nodes(num_nodes)
+    if num_nodes is not None:
+        if object in (tail.dtype, head.dtype):
+            raise InputError("Expected integer node indices where num_nodes is given, got strings.")
+        if names is None:
+            names = np.arange(num_nodes)
+        elif len(names) != num_nodes:
+            raise InputError(f"Expected {num_nodes} node names, got {len(names)}.")
+        return tail, head, names
+    if names is not None:
+        lookup = NameIndex(names, "node")
+        return lookup(tail), lookup(head), names
+    if tail.size and head.size and (tail.dtype == object) != (head.dtype == object):
+        raise InputError("Expected node names that are all strings or all integers, got both.")
+    names, codes = factorize(np.concatenate([tail, head]))
+    return codes[: len(tail)], codes[len(tail) :], names
 
 
 def sort_edges(
@@ -43,17 +67,23 @@ def sort_edges(
     time: Numbers | None,
     directed: bool,
     duplicates: str,
-) -> Sorted:
-    """Sort edges by (layer, source, destination) and merge duplicates.
+) -> tuple[Ints, Ints, Floats | None, Numbers | None]:
+    """Sort edges by (layer, source, destination) and merge duplicates; an undirected edge has the smaller index first.
 
-    The three indices are packed into one 63-bit key, so that a single sort of integers suffices. An undirected edge
-    is stored once, smaller index first.
+    Returned are edges (2, E), layer offsets (num_layers + 1,), weights and times. The three indices are packed into one
+    63-bit key, if they fit into it, so that a single sort of integers suffices.
     """
     if not directed:
         source, destination = np.minimum(source, destination), np.maximum(source, destination)
     bits, key_bits = _key_bits(num_nodes, num_layers)
     if key_bits > 63:
-        return _sort_unpacked(source, destination, layer, num_layers, weight, time, duplicates)
+        order = np.lexsort((destination, source, layer))
+        layer, edges = layer[order], np.stack([source[order], destination[order]])
+        new = np.ones(len(order), np.bool_)
+        new[1:] = (np.diff(layer) != 0) | (np.diff(edges) != 0).any(axis=0)
+        weight, time = _merge(weight, time, order, None if new.all() else new, duplicates)
+        offsets = np.searchsorted(layer[new], np.arange(num_layers + 1))
+        return np.ascontiguousarray(edges[:, new]), offsets.astype(np.int64, copy=False), weight, time
     key = _pack(source, destination, layer, bits)
     key, weight, time = _sort_keys(key, key_bits, weight, time, duplicates)
     edges = np.empty((2, len(key)), np.int64)
@@ -61,7 +91,7 @@ def sort_edges(
     edges[0] &= (1 << bits) - 1
     np.bitwise_and(key, (1 << bits) - 1, out=edges[1])
     offsets = np.searchsorted(key, np.arange(num_layers + 1, dtype=np.int64) << (2 * bits))
-    return Sorted(edges, offsets.astype(np.int64, copy=False), weight, time)
+    return edges, offsets.astype(np.int64, copy=False), weight, time
 
 
 def stable_order(source: Ints, destination: Ints, layer: Ints, *, num_nodes: int, num_layers: int) -> Ints:
@@ -123,26 +153,6 @@ def _stable_order(key: Ints, bits: int) -> Ints:
     return order
 
 
-def _sort_unpacked(
-    source: Ints,
-    destination: Ints,
-    layer: Ints,
-    num_layers: int,
-    weight: Floats | None,
-    time: Numbers | None,
-    duplicates: str,
-) -> Sorted:
-    """Sort edges as `sort_edges` does, if the indices do not fit into one key."""
-    order = np.lexsort((destination, source, layer))
-    layer, edges = layer[order], np.stack([source[order], destination[order]])
-    new = np.ones(len(order), np.bool_)
-    new[1:] = (np.diff(layer) != 0) | (np.diff(edges) != 0).any(axis=0)
-    weight, time = _merge(weight, time, order, None if new.all() else new, duplicates)
-    layer, edges = layer[new], np.ascontiguousarray(edges[:, new])
-    offsets = np.searchsorted(layer, np.arange(num_layers + 1))
-    return Sorted(edges, offsets.astype(np.int64, copy=False), weight, time)
-
-
 def _firsts(key: Ints) -> Bools | None:
     """Mark the first of each run of equal keys; None if all keys differ."""
     new = np.ones(len(key), np.bool_)
@@ -162,9 +172,8 @@ def _merge(
     if first is None:
         return take(weight, order), take(time, order)
     if duplicates == "error":
-        raise EdgeError(
-            "Expected each edge once per layer, got a duplicate (duplicates='sum' merges them)", int(order[~first][0])
-        )
+        message = "Expected each edge once per layer, got a duplicate (duplicates='sum' merges them)"
+        raise EdgeError(message, int(order[~first][0]))
     starts = np.flatnonzero(first)
     reduce = np.maximum if duplicates == "max" else np.add
     return (
@@ -177,12 +186,14 @@ def check_edges(
     source: Any, destination: Any, layer: Any, node_names: Names, layer_names: tuple[Name, ...]
 ) -> tuple[Ints, Ints, Ints]:
     """Return the three columns as int64 indices of equal length, all within range."""
-    source, destination, layer = (_as_indices(column) for column in (source, destination, layer))
+    columns = [np.asarray(column) for column in (source, destination, layer)]
+    for array in columns:
+        if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+            raise InputError(f"Expected a flat array of integer indices, got {array.dtype} of shape {array.shape}.")
+    source, destination, layer = (array.astype(np.int64, copy=False) for array in columns)
     if not len(source) == len(destination) == len(layer):
-        raise InputError(
-            "Expected one source, destination and layer per edge, got "
-            f"{len(source)}, {len(destination)} and {len(layer)}."
-        )
+        got = f"{len(source)}, {len(destination)} and {len(layer)}"
+        raise InputError(f"Expected one source, destination and layer per edge, got {got}.")
     edge = _first_outside(layer, len(layer_names))
     if edge is not None:
         raise EdgeError(f"Expected layer indices from 0 to {len(layer_names) - 1}, got {layer[edge]}", edge)
@@ -192,13 +203,6 @@ def check_edges(
             where, last = layer_names[layer[edge]], len(node_names) - 1
             raise EdgeError(f"Expected node indices from 0 to {last}, got {column[edge]} in layer {where!r}", edge)
     return source, destination, layer
-
-
-def _as_indices(column: Any) -> Ints:
-    array = np.asarray(column)
-    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
-        raise InputError(f"Expected a flat array of integer indices, got {array.dtype} of shape {array.shape}.")
-    return array.astype(np.int64, copy=False)
 
 
 def _first_outside(index: Ints, count: int) -> int | None:
@@ -224,11 +228,6 @@ def check_weight(weight: Any, num_edges: int) -> Floats | None:
     return None if bool((weight == 1).all()) else weight
 
 
-def are_dates(time: Any) -> bool:
-    """Return whether edge times are datetimes."""
-    return time is not None and np.asarray(time).dtype.kind == "M"
-
-
 def check_time(time: Any, num_edges: int) -> Numbers | None:
     """Return edge times as int64 or float64; datetimes become nanoseconds since 1970."""
     if time is None:
@@ -248,9 +247,8 @@ def check_features(features: Any, num_nodes: int) -> npt.NDArray[Any] | None:
         return None
     array = np.asarray(features)
     if array.dtype.kind not in "fiub" or array.ndim != 2 or len(array) != num_nodes:
-        raise InputError(
-            f"Expected node features as a ({num_nodes}, F) array of numbers, got {array.shape} of {array.dtype}."
-        )
+        got = f"{array.shape} of {array.dtype}"
+        raise InputError(f"Expected node features as a ({num_nodes}, F) array of numbers, got {got}.")
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float32)
     wrong = ~np.isfinite(array)
@@ -293,3 +291,58 @@ def _refuse(wrong: Bools, values: Numbers, expected: str) -> None:
     if wrong.any():
         edge = int(np.argmax(wrong))
         raise EdgeError(f"Expected {expected}, got {values[edge]}", edge)
+
+
+@dataclass(frozen=True)
+class Adjacency:
+    """Neighbour lists of every node that has a neighbour, in every layer.
+
+    A row is one active node of one layer. Rows `offsets[l]` to `offsets[l + 1] - 1` belong to layer l. Row r is
+    node `nodes[r]` (sorted within a layer), and its neighbours are `neighbours[indptr[r]:indptr[r + 1]]`, sorted.
+    `edge` is the position of each neighbour's edge in `Multiplex.edge_index`. A directed edge makes its destination
+    a neighbour of its source; an undirected edge counts in both directions. Memory grows with edges and active
+    nodes, not with layers x nodes.
+    """
+
+    offsets: Ints  # (num_layers + 1,)
+    nodes: Ints  # (rows,)
+    indptr: Ints  # (rows + 1,)
+    neighbours: Ints
+    edge: Ints
+
+    def of(self, layer: int, node: int) -> Ints:
+        """Return the neighbours of node index `node` in layer index `layer`."""
+        low, high = self.offsets[layer], self.offsets[layer + 1]
+        row = low + np.searchsorted(self.nodes[low:high], node)
+        if row == high or self.nodes[row] != node:
+            return np.empty(0, np.int64)
+        return self.neighbours[self.indptr[row] : self.indptr[row + 1]]
+
+    @property
+    def degrees(self) -> Ints:
+        """Number of neighbours of each row."""
+        return np.diff(self.indptr)
+
+
+def build_adjacency(edges: Ints, offsets: Ints, num_nodes: int, *, directed: bool) -> Adjacency:
+    """Build neighbour lists from sorted edges (2, E) and layer offsets (L + 1,)."""
+    num_layers = len(offsets) - 1
+    layer = np.repeat(np.arange(num_layers), np.diff(offsets))
+    edge = np.arange(edges.shape[1])
+    node, neighbour = edges
+    if not directed:
+        other = edges[0] != edges[1]  # a self loop is one neighbour, not two
+        node, neighbour = np.concatenate([edges, edges[::-1, other]], axis=1)
+        layer, edge = np.concatenate([layer, layer[other]]), np.concatenate([edge, edge[other]])
+        order = stable_order(node, neighbour, layer, num_nodes=num_nodes, num_layers=num_layers)
+        layer, node, neighbour, edge = layer[order], node[order], neighbour[order], edge[order]
+    new = np.ones(len(node), np.bool_)
+    new[1:] = (np.diff(layer) != 0) | (np.diff(node) != 0)
+    starts = np.flatnonzero(new)
+    return Adjacency(
+        offsets=np.searchsorted(layer[starts], np.arange(num_layers + 1)).astype(np.int64, copy=False),
+        nodes=node[starts],
+        indptr=np.append(starts, len(node)),
+        neighbours=neighbour,
+        edge=edge,
+    )

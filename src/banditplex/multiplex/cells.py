@@ -88,9 +88,8 @@ def from_series(columns: "Mapping[str, pd.Series]") -> pa.Table:
         try:
             arrays[role] = pa.chunked_array([pa.array(column, from_pandas=True)])
         except OverflowError:
-            raise InputError(
-                f"Expected {role}s of at most 64 bits, got a larger one in column {column.name!r}."
-            ) from None
+            got = f"a larger one in column {column.name!r}"
+            raise InputError(f"Expected {role}s of at most 64 bits, got {got}.") from None
         except (pa.ArrowException, UnicodeEncodeError):
             kinds = " and ".join(sorted({type(value).__name__ for value in column}))
             expected = "strings or integers" if role in _KINDS and role != "weight" else "numbers"

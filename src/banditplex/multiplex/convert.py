@@ -47,9 +47,8 @@ def as_multiplex(cls: type["Multiplex"], data: Any, **options: Any) -> "Multiple
     if ("torch_geometric", "Data") in bases:
         raise InputError("Expected a HeteroData, got a Data with one kind of edges; data.to_heterogeneous() makes one.")
     if any(home in ("polars", "pyarrow") for home, _ in bases):
-        raise InputError(
-            f"Expected a table of pandas, got {type(data).__name__} of {type(data).__module__}; call to_pandas()."
-        )
+        got = f"{type(data).__name__} of {type(data).__module__}"
+        raise InputError(f"Expected a table of pandas, got {got}; call to_pandas().")
     if isinstance(data, Mapping):
         return _stacked(cls, data, options)
     return None
@@ -71,16 +70,12 @@ def _stacked(cls: type["Multiplex"], parts: Mapping[Name, Any], options: Mapping
     directed = any(mx.directed for mx in mxs)
     mxs = [mx.to_directed() if directed else mx for mx in mxs]
     source, destination = np.concatenate([mx.node_names[mx.edge_index] for mx in mxs], axis=1)
-    return cls.from_edges(
-        source,
-        destination,
-        np.repeat(as_names(layers, "layer"), np.concatenate([mx.layer_sizes for mx in mxs])),
-        weight=np.concatenate([np.ones(mx.num_edges) if mx.weight is None else mx.weight for mx in mxs]),
-        time=np.concatenate([mx.time for mx in mxs]) if all(mx.time is not None for mx in mxs) else None,
-        node_names=factorize(np.concatenate([mx.node_names for mx in mxs]))[0],
-        layer_names=layers,
-        directed=directed,
-    )
+    layer = np.repeat(as_names(layers, "layer"), np.concatenate([mx.layer_sizes for mx in mxs]))
+    weight = np.concatenate([np.ones(mx.num_edges) if mx.weight is None else mx.weight for mx in mxs])
+    time = np.concatenate([mx.time for mx in mxs]) if all(mx.time is not None for mx in mxs) else None
+    nodes = factorize(np.concatenate([mx.node_names for mx in mxs]))[0]
+    about: dict[str, Any] = {"node_names": nodes, "layer_names": layers, "directed": directed}
+    return cls.from_edges(source, destination, layer, weight=weight, time=time, **about)
 
 
 # pandas
@@ -123,8 +118,8 @@ def from_pandas(cls: type["Multiplex"], /, frame: "pd.DataFrame", **options: Any
     >>> Multiplex.from_pandas(pd.DataFrame({"source": [0, 1], "target": [1, 2], "layer": ["a", "b"]}))
     Multiplex(3 nodes, 2 layers, 2 edges, undirected): 'a' (1), 'b' (1)
     """
-    from banditplex.multiplex.frame import from_frame
     from banditplex.multiplex.options import OPTIONS, TableOptions, by_role
+    from banditplex.multiplex.table import from_frame
 
     options = by_role(options)
     own = {name: options.pop(name) for name in OPTIONS if name in options}
@@ -180,17 +175,12 @@ def from_scipy(
         directed = any((matrix != matrix.T).nnz > 0 for matrix in coos)
     if not directed:
         options.setdefault("duplicates", "max")
-    source, destination = (np.concatenate([matrix.coords[axis] for matrix in coos]) for axis in (0, 1))
-    return cls.from_indices(
-        source.astype(np.int64),
-        destination.astype(np.int64),
-        np.repeat(np.arange(len(coos)), [matrix.nnz for matrix in coos]),
-        weight=np.concatenate([matrix.data for matrix in coos]).astype(np.float64),
-        node_names=np.arange(num_nodes) if node_names is None else node_names,
-        layer_names=list(matrices),
-        directed=directed,
-        **options,
-    )
+    ends = [np.concatenate([matrix.coords[axis] for matrix in coos]).astype(np.int64) for axis in (0, 1)]
+    layer = np.repeat(np.arange(len(coos)), [matrix.nnz for matrix in coos])
+    weight = np.concatenate([matrix.data for matrix in coos]).astype(np.float64)
+    names = np.arange(num_nodes) if node_names is None else node_names
+    options = {"node_names": names, "layer_names": list(matrices), "directed": directed} | options
+    return cls.from_indices(ends[0], ends[1], layer, weight=weight, **options)
 
 
 # networkx
@@ -206,12 +196,9 @@ def to_networkx(mx: "Multiplex") -> "nx.MultiGraph":
 
     graph = (nx.MultiDiGraph if mx.directed else nx.MultiGraph)(layers=list(mx.layer_names))
     graph.add_nodes_from(mx.node_names.tolist())
-    if mx.node_features is not None:
-        rows = zip(mx.node_names.tolist(), mx.node_features.tolist(), strict=True)
-        nx.set_node_attributes(graph, dict(rows), "features")
-    if mx.node_types is not None:
-        kinds = zip(mx.node_names.tolist(), mx.node_types.tolist(), strict=True)
-        nx.set_node_attributes(graph, dict(kinds), "node_type")
+    for name, values in (("features", mx.node_features), ("node_type", mx.node_types)):
+        if values is not None:
+            nx.set_node_attributes(graph, dict(zip(graph, values.tolist(), strict=True)), name)
     table = to_pandas(mx)
     attributes = ["layer", *(column for column in ("weight", "time") if column in table)]
     columns = [table[column].tolist() for column in ("source", "destination", *attributes)]
@@ -250,8 +237,10 @@ def from_networkx(
                 raise InputError(f"Expected every node to have {attribute!r}, got none on {bare!r}.")
             options[option] = list(given.values())
     keys = None
-    if graph.is_multigraph() and not _are_default(graph):
-        keys = [key for _, _, key in graph.edges(keys=True)]
+    if graph.is_multigraph():
+        edges = list(graph.edges(keys=True))
+        counted = all(isinstance(key, int) and 0 <= key < graph.number_of_edges(u, v) for u, v, key in edges)
+        keys = None if counted else [key for _, _, key in edges]  # 0, 1, ... are those that networkx gives
     options = {"node_names": list(graph.nodes), "layer_names": graph.graph.get("layers")} | options
     return redirect(from_attributes(cls, graph, keys, layer=layer, weight=weight, time=time, **options), directed)
 
@@ -320,12 +309,6 @@ def as_number(value: Any, name: str, owner: str) -> Any:
             return kind(value)
     got = "none" if value is None else repr(value) if len(repr(value)) < 80 else "one of many digits"
     raise InputError(f"Expected a number as {name!r} of {owner}, got {got}.")
-
-
-def _are_default(graph: "nx.MultiGraph") -> bool:
-    """Return whether the keys of parallel edges are those that networkx gives: 0, 1, ..."""
-    edges = graph.edges(keys=True)
-    return all(isinstance(key, int) and 0 <= key < graph.number_of_edges(u, v) for u, v, key in edges)
 
 
 def _layer_attribute(data: list[dict[str, Any]], given: str | None, graph: "nx.Graph", *, keyed: bool) -> str:
@@ -424,19 +407,10 @@ def from_hetero_data(
     ends = [np.stack([place[kind[0]][edges[0]], place[kind[2]][edges[1]]]) for edges, kind in stores]
     source, destination = np.concatenate([np.empty((2, 0), np.int64), *ends], axis=1)
     layer = np.repeat(np.array(layer_of, np.int64), [part.shape[1] for part in ends])
-    return cls.from_indices(
-        source,
-        destination,
-        layer,
-        node_names=names,
-        layer_names=layer_names,
-        weight=_join_edge_types(data, weight),
-        time=_join_edge_types(data, time),
-        node_features=_join_features(data, features, place),
-        node_types=options.pop("node_types", types),
-        directed=directed,
-        **options,
-    )
+    columns = {"weight": _join_edge_types(data, weight), "time": _join_edge_types(data, time)}
+    nodes = {"node_names": names, "node_features": _join_features(data, features, place)}
+    options = {"node_types": types, "layer_names": layer_names, "directed": directed} | options
+    return cls.from_indices(source, destination, layer, **columns, **nodes, **options)
 
 
 def _join_node_types(data: "HeteroData") -> tuple[dict[str, Ints], Any, Any]:

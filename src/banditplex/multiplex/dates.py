@@ -25,7 +25,6 @@ _DATE = (
     r"\s*(?P<half>[AaPp])?(?:\.?[Mm]\.?)?)?\s*$"
 )
 _PIVOT = 69  # years of two digits from here on are in the 1900s, others in the 2000s, as in POSIX
-Mask = Bools
 
 
 def with_times(table: pa.Table, origin: Origin, point: str = ".", date_format: str | None = None) -> pa.Table:
@@ -127,7 +126,7 @@ def _numbers(column: Any) -> Ints:
     return np.asarray(pc.if_else(pc.equal(column, ""), "0", column).cast(pa.int64()), np.int64)
 
 
-def _order(tokens: Any, origin: Origin, a: Any, b: Any, year_first: Mask, points: bool) -> str:
+def _order(tokens: Any, origin: Origin, a: Any, b: Any, year_first: Bools, points: bool) -> str:
     """Return the order of day, month and year: a day above 12 settles it; with points, the day is first."""
     if year_first.any():
         _refuse(~year_first, tokens, "a date with the year first, as in others", origin)
@@ -146,7 +145,7 @@ def _order(tokens: Any, origin: Origin, a: Any, b: Any, year_first: Mask, points
     raise origin.error(f"{message}, got {tokens[0].as_py()!r}, and no day is above 12; {hint}", 0)
 
 
-def _refuse(wrong: Mask, tokens: pa.ChunkedArray, expected: str, origin: Origin) -> None:
+def _refuse(wrong: Bools, tokens: pa.ChunkedArray, expected: str, origin: Origin) -> None:
     """Refuse rows that are marked as wrong."""
     if wrong.any():
         raise wrong_cell(wrong, tokens, expected, "time", origin, _HINT)

@@ -38,19 +38,11 @@ def with_edges(mx: "Multiplex", later: "Multiplex") -> "Multiplex":
     both = mx.weight is not None or later.weight is not None
     weights = [np.ones(each.num_edges) if each.weight is None else each.weight for each in (mx, later)]
     timed = mx.time is not None and (later.time is not None or not later.num_edges)
-    return type(mx).from_indices(
-        ends[0],
-        ends[1],
-        np.concatenate([mx.edge_layer, layer[later.edge_layer]]),
-        node_names=np.concatenate([mx.node_names, names[new]]),
-        layer_names=list(mx.layer_names),
-        weight=np.concatenate(weights) if both else None,
-        time=np.concatenate([each.time for each in (mx, later) if each.time is not None]) if timed else None,
-        node_features=_extend(mx, later, new, "node_features"),
-        node_types=_extend(mx, later, new, "node_types"),
-        directed=mx.directed,
-        metadata=mx.metadata,
-    )
+    times = np.concatenate([each.time for each in (mx, later) if each.time is not None]) if timed else None
+    layers = np.concatenate([mx.edge_layer, layer[later.edge_layer]])
+    nodes = {what: _extend(mx, later, new, what) for what in ("node_features", "node_types")}
+    nodes["node_names"] = np.concatenate([mx.node_names, names[new]])
+    return mx._rebuild(ends, layers, weight=np.concatenate(weights) if both else None, time=times, **nodes)
 
 
 def _named_alike(mx: "Multiplex", later: "Multiplex") -> Any:

@@ -77,9 +77,8 @@ def choose_columns(
             chosen[role] = found
         elif role in PAIR_ROLES or not (wanted is None or isinstance(wanted, tuple)):
             expected = " or ".join(map(repr, names[:2]))
-            listed = ", ".join(map(repr, available[:LISTED])) + f" and {len(available) - LISTED} more" * (
-                len(available) > LISTED
-            )
+            more = len(available) - LISTED
+            listed = ", ".join(map(repr, available[:LISTED])) + f" and {more} more" * (more > 0)
             other = f"; {role}=NAME selects another column" if wanted is None or isinstance(wanted, tuple) else ""
             if len(available) == 1 and str(path).lower().endswith((".csv", ".tsv", ".txt")):
                 other = "; delimiter= says what is between columns, if it is not a comma, semicolon or tab"

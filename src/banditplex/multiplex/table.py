@@ -5,6 +5,8 @@ objects.
 """
 
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,14 +17,19 @@ import pyarrow.compute as pc
 from banditplex.arrays import Ints
 from banditplex.errors import FormatError, InputError
 from banditplex.multiplex.build import EdgeError
-from banditplex.multiplex.cells import Origin
-from banditplex.multiplex.names import ONLY_LAYER, NameIndex, Names, as_names, factorize
+from banditplex.multiplex.cells import Origin, from_series, integer_names, leave_out_missing
+from banditplex.multiplex.dates import with_times
+from banditplex.multiplex.names import ONLY_LAYER, NameIndex, Names, as_names, check_distinct, factorize
 from banditplex.multiplex.notes import note
-from banditplex.multiplex.roles import DIRECTION, PAIR_ROLES, ROLES, place
+from banditplex.multiplex.numbers import Spelling, is_guess, with_weights
+from banditplex.multiplex.options import TableOptions
+from banditplex.multiplex.roles import DIRECTION, PAIR_ROLES, ROLES, assign_columns, place
 from banditplex.multiplex.spelling import encoded, merge_alike
+from banditplex.multiplex.wide import LAYER, WEIGHT, from_matrices, widened
 
 if TYPE_CHECKING:
-    from banditplex.multiplex.options import TableOptions
+    import pandas as pd
+
     from banditplex.multiplex.value import Multiplex
 
 TYPES = ("source_type", "destination_type")
@@ -33,7 +40,7 @@ def from_table(
     cls: "type[Multiplex]",
     table: pa.Table,
     origin: Origin,
-    options: "TableOptions",
+    options: TableOptions,
     *,
     nodes: Any = None,
     layers: Any = None,
@@ -56,8 +63,9 @@ def from_table(
         node_names, ends = merge_alike(node_names, ends, "node", origin.path, fold=fold_case)
     if bipartite or set(TYPES) <= set(table.column_names):
         node_names, ends, types = _typed(table, origin, node_names, ends, bool(bipartite))
-        if bipartite and nodes is None:
-            node_names, ends, types = _sources_first(node_names, ends, types)
+        if bipartite and nodes is None and len(table):
+            order = np.argsort(types != types[ends[0, 0]], kind="stable")  # sources first: pairs read as user, item
+            node_names, ends, types = node_names[order], np.argsort(order)[ends], types[order]
         others.setdefault("node_types", types)
     elif others.get("node_types") is None and bipartite is None:
         _tell_two_kinds(origin, ends, node_names)
@@ -146,14 +154,6 @@ def _typed(
     return np.array(labels, dtype=object), codes.reshape(ends.shape), kinds[kind]
 
 
-def _sources_first(names: Names, ends: Ints, types: npt.NDArray[Any]) -> tuple[Names, Ints, npt.NDArray[Any]]:
-    """Return the same with the nodes of the sources' type first, so that pairs read as in the table: user, item."""
-    if not ends.shape[1]:
-        return names, ends, types
-    order = np.argsort(types != types[ends[0, 0]], kind="stable")
-    return names[order], np.argsort(order)[ends], types[order]
-
-
 def _tell_two_kinds(origin: Origin, ends: Ints, names: Names) -> None:
     """Say if source and destination look like two kinds of nodes, such as users and items."""
     pair = " and ".join(repr(origin.columns.get(role, role)) for role in PAIR_ROLES)
@@ -175,6 +175,64 @@ def stem(column: str) -> str:
     """Return what the name of a column says about the kind of its nodes: nothing if it is a usual name."""
     word = re.sub(r"[\W_]*(?:id|name|\d+|[ab])?$", "", column.strip().casefold())
     return "" if word in {name for role in PAIR_ROLES for name in ROLES[role]} else word
+
+
+# Tables of pandas, in memory or from a sheet of Excel
+
+
+def from_frame(
+    cls: type["Multiplex"], frame: "pd.DataFrame", options: TableOptions, *, node_names: Any = None, **others: Any
+) -> "Multiplex":
+    """Build a multiplex from a table as `from_pandas` does; `others` are passed to `Multiplex.from_indices`."""
+    if options.matrix:
+        return from_matrices(cls, {ONLY_LAYER: frame}, options, **others)
+    if others.get("node_types") is not None:
+        options = replace(options, source_type="", destination_type="")
+    table, origin, _ = read_frame(frame, options)
+    for roles in (PAIR_ROLES, ("layer",)):
+        table = integer_names(table, roles, origin)
+    num_nodes, layers = options.num_nodes, others.pop("layer_names", None)
+    declared = node_names if num_nodes is None else np.arange(num_nodes)
+    mx = from_table(cls, table, origin, options, nodes=declared, layers=layers, **others)
+    if num_nodes is None or node_names is None:
+        return mx
+    names = check_distinct(as_names(node_names, "node"), "node")
+    if len(names) != num_nodes:
+        raise InputError(f"Expected {num_nodes} node names, got {len(names)}.")
+    return replace(mx, node_names=names)
+
+
+def read_frame(
+    frame: "pd.DataFrame", options: TableOptions, *, path: object = None, line_of: Callable[[int], int] | None = None
+) -> tuple[pa.Table, Origin, str]:
+    """Return columns by role, their origin, and the decimal point; `path` and `line_of` say where the rows are from."""
+    rows = np.arange(len(frame))
+    if options.wide:
+        frame, rows = widened(frame, options, path)
+        options = replace(options, layer=LAYER, weight=WEIGHT)
+    names, head = list(map(str, frame.columns)), frame.head(1000)
+    columns = assign_columns(names, options.columns, lambda name: head.iloc[:, names.index(name)].tolist(), path=path)
+    table = from_series({role: frame.iloc[:, names.index(name)] for role, name in columns.items()})
+    origin = Origin(path, columns, line_of, rows if options.wide else None)
+    table, origin, spelling = read_cells(table, origin, options, blank="spaces" if path else "")
+    if is_guess(spelling, options.decimal, options.thousands):
+        note(f"{place(path)}weights are read with {spelling}.")
+    return table, origin, spelling.point
+
+
+def read_cells(
+    table: pa.Table, origin: Origin, options: TableOptions, *, blank: str = ""
+) -> tuple[pa.Table, Origin, Spelling]:
+    """Refuse or fill empty cells, and read weights and times, as the options say; also return how weights are written.
+
+    In a file, an "empty" text is such a cell, or "spaces", too (`blank`).
+    """
+    table, origin = leave_out_missing(table, origin, options.missing, blank=blank)
+    table, spelling = with_weights(table, origin, options.decimal, options.thousands)
+    return with_times(table, origin, spelling.point, options.date_format), origin, spelling
+
+
+# The table of a multiplex
 
 
 def to_table(mx: "Multiplex") -> pa.Table:
@@ -241,9 +299,8 @@ def _encode(column: pa.ChunkedArray, what: str, origin: Origin) -> tuple[Names, 
     names = np.asarray(chunks[0].dictionary.to_numpy(zero_copy_only=False), dtype=object)
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
     if (wrong := codes[(codes < 0) | (codes >= len(names))]).size:
-        raise FormatError(
-            f"Expected {what} names number 0 to {len(names) - 1}, got number {wrong[0]}", path=origin.path
-        )
+        expected = f"{what} names number 0 to {len(names) - 1}"
+        raise FormatError(f"Expected {expected}, got number {wrong[0]}", path=origin.path)
     return names, codes
 
 

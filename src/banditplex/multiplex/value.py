@@ -13,17 +13,7 @@ import numpy.typing as npt
 from banditplex.arrays import Bools, Floats, Ints
 from banditplex.errors import InputError
 from banditplex.multiplex import build, convert, join
-from banditplex.multiplex.adjacency import Adjacency, build_adjacency
-from banditplex.multiplex.names import (
-    Name,
-    NameIndex,
-    Names,
-    as_array,
-    as_names,
-    check_distinct,
-    check_num_nodes,
-    factorize,
-)
+from banditplex.multiplex.names import Name, NameIndex, Names, as_array, as_names, check_distinct, factorize
 from banditplex.registry import check_choice
 
 if TYPE_CHECKING:
@@ -134,8 +124,8 @@ class Multiplex:
         metadata
             Additional information. It is ignored when multiplexes are compared.
         """
-        codes, layer_names = _index_layers(layer, len(source), layer_names)
-        tail, head, names = _index_nodes(source, destination, num_nodes, node_names)
+        codes, layer_names = build.index_layers(layer, len(source), layer_names)
+        tail, head, names = build.index_nodes(source, destination, num_nodes, node_names)
         return cls.from_indices(
             tail, head, codes, node_names=names, layer_names=layer_names, weight=weight, time=time,
             node_features=node_features, node_types=node_types, directed=directed, duplicates=duplicates,
@@ -173,17 +163,16 @@ class Multiplex:
                 build.refuse_loops(~keep, source, layer, names, layer_names)
             source, destination, layer = source[keep], destination[keep], layer[keep]
             columns = build.take(columns[0], keep), build.take(columns[1], keep)
-        ordered = build.sort_edges(
+        edges, offsets, weights, times = build.sort_edges(
             source, destination, layer, num_nodes=len(names), num_layers=len(layer_names),
             weight=columns[0], time=columns[1], directed=directed, duplicates=duplicates,
         )  # fmt: skip
         return cls(
-            ordered.edges, ordered.offsets, layer_names, _own(names, node_names), directed=directed,
-            weight=_own(build.check_weight(ordered.weight, ordered.edges.shape[1]), weight),
-            time=_own(ordered.time, time),
+            edges, offsets, layer_names, _own(names, node_names), directed=directed,
+            weight=_own(build.check_weight(weights, edges.shape[1]), weight), time=_own(times, time),
             node_features=_own(build.check_features(node_features, len(names)), node_features),
             node_types=build.check_types(node_types, names),
-            metadata={**(metadata or {}), **({DATES: True} if build.are_dates(time) else {})},
+            metadata={**(metadata or {}), **({DATES: True} if np.asarray(time).dtype.kind == "M" else {})},
         )  # fmt: skip
 
     # Properties and access
@@ -262,9 +251,9 @@ class Multiplex:
         return np.append(known, -1)[np.searchsorted(known, wanted)] == wanted
 
     @cached_property
-    def adjacency(self) -> Adjacency:
+    def adjacency(self) -> build.Adjacency:
         """Compressed neighbour lists of all layers, built on first access."""
-        return build_adjacency(self.edge_index, self.layer_offsets, num_nodes=self.num_nodes, directed=self.directed)
+        return build.build_adjacency(self.edge_index, self.layer_offsets, self.num_nodes, directed=self.directed)
 
     def summary(self) -> "Summary":
         """Return edges, active nodes, density and overlap with other layers, layer by layer."""
@@ -305,14 +294,14 @@ class Multiplex:
     def union(self) -> "Multiplex":
         """Return all layers merged into one, named "union"; weights are added, with weight 1 if there are none."""
         source, destination = self.edge_index
-        merged = build.sort_edges(
+        edges, offsets, weight, time = build.sort_edges(
             source, destination, np.zeros(self.num_edges, np.int64), num_nodes=self.num_nodes, num_layers=1,
             weight=np.ones(self.num_edges) if self.weight is None else self.weight, time=self.time,
             directed=self.directed, duplicates="sum",
         )  # fmt: skip
         return replace(
-            self, edge_index=merged.edges, layer_offsets=merged.offsets, layer_names=("union",),
-            weight=build.check_weight(merged.weight, merged.edges.shape[1]), time=merged.time,
+            self, edge_index=edges, layer_offsets=offsets, layer_names=("union",), time=time,
+            weight=build.check_weight(weight, edges.shape[1]),
         )  # fmt: skip
 
     def to_undirected(self, *, self_loops: str = "drop") -> "Multiplex":
@@ -487,38 +476,6 @@ class Multiplex:
     @cached_property
     def _node_lookup(self) -> NameIndex:
         return NameIndex(self.node_names, "node")
-
-
-def _index_layers(layer: Any, num_edges: int, declared: Any) -> tuple[Ints, Names]:
-    if isinstance(layer, str | int | np.integer):
-        layer = np.full(num_edges, layer, dtype=object if isinstance(layer, str) else np.int64)
-    column = as_names(layer, "layer")
-    if declared is None:
-        names, codes = factorize(column)
-        return codes, names
-    names = as_names(list(declared), "layer")
-    return NameIndex(names, "layer")(column), names
-
-
-def _index_nodes(source: Any, destination: Any, num_nodes: int | None, declared: Any) -> tuple[Ints, Ints, Names]:
-    tail, head = as_names(source, "node"), as_names(destination, "node")
-    names = None if declared is None else as_names(declared, "node")
-    check_num_nodes(num_nodes)
-    if num_nodes is not None:
-        if object in (tail.dtype, head.dtype):
-            raise InputError("Expected integer node indices where num_nodes is given, got strings.")
-        if names is None:
-            names = np.arange(num_nodes)
-        elif len(names) != num_nodes:
-            raise InputError(f"Expected {num_nodes} node names, got {len(names)}.")
-        return tail, head, names
-    if names is not None:
-        lookup = NameIndex(names, "node")
-        return lookup(tail), lookup(head), names
-    if tail.size and head.size and (tail.dtype == object) != (head.dtype == object):
-        raise InputError("Expected node names that are all strings or all integers, got both.")
-    names, codes = factorize(np.concatenate([tail, head]))
-    return codes[: len(tail)], codes[len(tail) :], names
 
 
 def _own(array: Any, given: Any) -> Any:

@@ -107,17 +107,13 @@ def _matrix(frame: "pd.DataFrame", options: TableOptions, name: object) -> tuple
         names, frame = names[1:], frame.iloc[:, 1:]
         if set(rows) != set(names):
             odd = next(each for each in [*rows, *names] if (each in rows) != (each in names))
-            hint = "header=False reads a matrix without names"
-            raise FormatError(
-                f"expected the same names in the first row and the first column, got {odd!r} in one of them; {hint}",
-                path=name,
-            )
+            got = f"{odd!r} in one of them; header=False reads a matrix without names"
+            raise FormatError(f"expected the same names in the first row and the first column, got {got}", path=name)
         frame = frame.iloc[np.argsort(rows)[np.argsort(np.argsort(names))]]
     if len(set(names)) < len(names) or len(names) != len(frame):
         got = f"{len(frame):,} rows and {len(names):,} columns" if len(names) != len(frame) else "a name twice"
-        raise FormatError(
-            f"expected a square matrix with distinct names in the first row and column, got {got}", path=name
-        )
+        expected = "a square matrix with distinct names in the first row and column"
+        raise FormatError(f"expected {expected}, got {got}", path=name)
     columns = [_numbers(frame.iloc[:, place], options) for place in range(len(names))]
     wrong = next((each for each, column in zip(names, columns, strict=True) if column is None), None)
     if wrong is not None:

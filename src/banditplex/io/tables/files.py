@@ -15,12 +15,12 @@ from banditplex.io.base import FACTOR, Progress, read_side_note, too_large, unpa
 from banditplex.io.tables import parquet
 from banditplex.io.tables.text import Dialect, opened, read_columns, records, sniff
 from banditplex.multiplex.cells import Origin, integer_names
-from banditplex.multiplex.frame import read_frame
 from banditplex.multiplex.names import as_names
 from banditplex.multiplex.notes import collected, note
 from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import EDGE_ROLES, PAIR_ROLES
 from banditplex.multiplex.spelling import tidy_names
+from banditplex.multiplex.table import read_frame
 
 if TYPE_CHECKING:
     import pandas as pd

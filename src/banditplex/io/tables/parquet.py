@@ -15,10 +15,9 @@ from banditplex.errors import FormatError
 from banditplex.io.base import Progress, too_large, unpacked_limit
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.cells import Origin
-from banditplex.multiplex.frame import read_cells
 from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import EDGE_ROLES, assign_columns
-from banditplex.multiplex.table import to_table
+from banditplex.multiplex.table import read_cells, to_table
 from banditplex.schema import ANYTHING, DISTINCT_NAMES, check, check_version, parse, whole
 
 if TYPE_CHECKING:

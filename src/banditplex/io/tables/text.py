@@ -19,12 +19,11 @@ import pyarrow.csv
 from banditplex.errors import FormatError
 from banditplex.io.base import Bounded, Counted, Progress, show, unpacked_limit
 from banditplex.multiplex.cells import Origin, in_all
-from banditplex.multiplex.frame import read_cells
 from banditplex.multiplex.notes import note
 from banditplex.multiplex.numbers import is_guess, looks_grouped
 from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import EDGE_ROLES, assign_columns, choose_columns
-from banditplex.multiplex.table import TYPES
+from banditplex.multiplex.table import TYPES, read_cells
 from banditplex.terminal import escape
 
 SAMPLE = 1 << 16  # bytes that are looked at
