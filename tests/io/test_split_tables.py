@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from banditplex.errors import FormatError
-from banditplex.io.split_tables import read_all_parts, read_split_tables
+from banditplex.io.gatne import read_all_parts, read_split_tables
 from tests.refusals import refuses
 
 PARTS = {

@@ -5,12 +5,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from banditplex.multiplex.build import linked_types
 from banditplex.multiplex.cells import in_all
 from banditplex.multiplex.convert import as_multiplex
-from banditplex.multiplex.dates import are_readable, date_of
 from banditplex.multiplex.names import factorize, near_names
 from banditplex.multiplex.notes import collected, note, show_files, tell_together
-from banditplex.multiplex.numbers import looks_grouped
+from banditplex.multiplex.numbers import are_readable, date_of, looks_grouped
 from banditplex.multiplex.options import TableOptions, by_role
 from banditplex.multiplex.roles import (
     _layers_side_by_side,
@@ -24,7 +24,6 @@ from banditplex.multiplex.roles import (
 )
 from banditplex.multiplex.spelling import folded, spelled_as, tidy
 from banditplex.multiplex.table import stem
-from banditplex.multiplex.types import linked_types
 from banditplex.multiplex.wide import from_matrices
 from tests.shown import shown
 

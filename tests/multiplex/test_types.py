@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from banditplex.multiplex import Multiplex
-from banditplex.multiplex.types import linked_types
+from banditplex.multiplex.build import linked_types
 from tests.refusals import refuses
 
 TYPES = {"ann": "user", "bob": "user", "tea": "item", "jam": "item"}

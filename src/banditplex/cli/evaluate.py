@@ -139,7 +139,7 @@ def evaluate(
 
 def _time(text: str, date_format: str | None = None) -> int | float | np.datetime64:
     """Return a time as a number or a date, in ISO form or as in the data."""
-    from banditplex.multiplex.dates import date_of
+    from banditplex.multiplex.numbers import date_of
 
     for kind in (int, float):
         with suppress(ValueError):

@@ -19,9 +19,8 @@ def load_comune(
     from banditplex.io import read
 
     found, path = _locate(edges)
-    options: dict[str, Any] = {
-        what: _locate(file)[1] for what, file in (("layers", layers), ("nodes", nodes)) if isinstance(file, File)
-    }
+    named = {"layers": layers, "nodes": nodes}
+    options: dict[str, Any] = {what: _locate(file)[1] for what, file in named.items() if isinstance(file, File)}
     mx = read(path, format="comune", num_nodes=num_nodes, directed=directed, **options)
     if not isinstance(layers, File):
         mx = replace(mx, layer_names=tuple(layers))
@@ -31,7 +30,7 @@ def load_comune(
 def load_folder(reader: str, train: File, *, part: str = "all") -> Multiplex:
     """Read a folder that has a split: all parts, or one of them, such as "train"."""
     from banditplex.io import read
-    from banditplex.io.split_tables import read_all_parts
+    from banditplex.io.gatne import read_all_parts
 
     folder = _locate(train)[1].parent
     if reader == "split-tables":
@@ -77,9 +76,8 @@ def _dataset(name: str, entry: dict[str, Any], mirror: str, others: tuple[File, 
     comune = reader == "comune"
     if comune:
         layers, nodes = (next((file for file in files if file.name.endswith(end)), None) for end in _COMPANIONS)
-        load = partial(
-            load_comune, files[0], layers or tuple(names), nodes, num_nodes=num_nodes, directed=entry["directed"]
-        )
+        known = {"num_nodes": num_nodes, "directed": entry["directed"]}
+        load = partial(load_comune, files[0], layers or tuple(names), nodes, **known)
     else:
         load = partial(load_folder, reader, files[0])
     archive = ARCHIVE.format(folder) if comune else ""

@@ -22,10 +22,7 @@ TIMEOUT = 30  # seconds without an answer
 
 
 def fetch_files(dataset: Dataset, *, known: Iterable[File] = (), progress: Progress | None = None) -> Path:
-    """Return the folder with the checked files of a data set; missing files are downloaded first.
-
-    If a server delivers a file of another data set, one that is `known`, it is kept.
-    """
+    """Return the folder of a data set with its checked files, downloaded if missing; other `known` files are kept."""
     dataset.check_files()
     folder = data_folder()
     if folder is not None and folder.is_dir() and dataset.files:

@@ -84,10 +84,8 @@ def groups(
     sampling.check_share("copied", copied)
     num_groups, left = divmod(num_layers - noise_layers, group_size)
     if num_groups < 0 or left:
-        raise InputError(
-            f"Expected num_layers to be noise_layers and a multiple of group_size, got {num_layers:,} layers, "
-            f"{noise_layers:,} of noise, and groups of {group_size:,}."
-        )
+        got = f"{num_layers:,} layers, {noise_layers:,} of noise, and groups of {group_size:,}"
+        raise InputError(f"Expected num_layers to be noise_layers and a multiple of group_size, got {got}.")
     layout = sampling.Communities(num_nodes, num_communities)
     near = round(within * edges_per_layer)
     layout.check_room(near, edges_per_layer, within=within)
@@ -118,10 +116,8 @@ def _draw(rng: np.random.Generator, layers: int, pairs: int, count: int, overlap
     kept = round(copied * count) if overlap == "copied" else 0
     needed = layers * count if overlap == "disjoint" else 2 * count - kept
     if needed > pairs and layers > 1:
-        raise InputError(
-            f"Expected at least {needed:,} pairs to draw {count:,} edges for each of {layers:,} layers with "
-            f"overlap={overlap!r}, got {pairs:,}."
-        )
+        edges = f"{count:,} edges for each of {layers:,} layers with overlap={overlap!r}"
+        raise InputError(f"Expected at least {needed:,} pairs to draw {edges}, got {pairs:,}.")
     if overlap == "disjoint":
         drawn, order = sampling.distinct(rng, 1, pairs, layers * count), sampling.permutations(rng, 1, layers * count)
         return np.take_along_axis(drawn, order, axis=1).reshape(layers, count)

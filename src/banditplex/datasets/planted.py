@@ -85,10 +85,8 @@ def planted(
     sampling.check_share("similarity", similarity)
     sampling.check_share("within", within)
     if groups * group_size > num_layers:
-        raise InputError(
-            f"Expected num_layers of at least {groups * group_size:,} for {groups:,} groups of {group_size:,} layers, "
-            f"got {num_layers:,}."
-        )
+        least = f"{groups * group_size:,} for {groups:,} groups of {group_size:,} layers"
+        raise InputError(f"Expected num_layers of at least {least}, got {num_layers:,}.")
     population, layout = sampling.num_pairs(chosen), sampling.Communities(chosen, communities if groups else 1)
     if edges_per_layer > population:
         most = f"{population:,}, the pairs of {chosen:,} nodes"
@@ -196,10 +194,9 @@ def check_similarity(similarity: float, num_edges: int, num_nodes: int, populati
     kept = round(similarity * num_edges)
     free = population - num_edges
     if num_edges - kept > free:
-        raise InputError(
-            f"Expected enough non-edges to replace {num_edges - kept:,} of {num_edges:,} edges (similarity "
-            f"{similarity:g}), got {free:,} non-edges ({num_nodes:,} nodes, {population:,} pairs)."
-        )
+        edges = f"{num_edges - kept:,} of {num_edges:,} edges (similarity {similarity:g})"
+        got = f"{free:,} non-edges ({num_nodes:,} nodes, {population:,} pairs)"
+        raise InputError(f"Expected enough non-edges to replace {edges}, got {got}.")
     return kept
 
 
@@ -242,9 +239,8 @@ def _base(plan: _Plan, rng: np.random.Generator, rows: int) -> Ints:
     inside = layout.inside(sampling.distinct(rng, rows, layout.num_inside, plan.inside))
     across = layout.across(sampling.distinct(rng, rows, layout.num_across, plan.edges_per_layer - plan.inside))
     node = sampling.permutations(rng, rows, layout.num_nodes)
-    one, other = (
-        np.take_along_axis(node, np.concatenate(places, axis=1), axis=1) for places in zip(inside, across, strict=True)
-    )
+    places = np.concatenate([inside, across], axis=2)
+    one, other = (np.take_along_axis(node, place, axis=1) for place in places)
     codes = sampling.encode(np.minimum(one, other), np.maximum(one, other), layout.num_nodes)
     codes.sort(axis=1)
     return codes

@@ -128,9 +128,8 @@ class Communities:
 
     def __post_init__(self) -> None:
         if self.number > self.num_nodes:
-            raise InputError(
-                f"Expected communities of at most {self.num_nodes:,}, the number of nodes, got {self.number:,}."
-            )
+            most = f"{self.num_nodes:,}, the number of nodes"
+            raise InputError(f"Expected communities of at most {most}, got {self.number:,}.")
 
     @property
     def sizes(self) -> Ints:
@@ -166,16 +165,12 @@ class Communities:
 
     def check_room(self, inside: int, num_edges: int, *, within: float) -> None:
         """Refuse more edges inside or across communities than there are pairs; `within` is for the message."""
-        for needed, pairs, where in (
-            (inside, self.num_inside, "inside"),
-            (num_edges - inside, self.num_across, "across"),
-        ):
+        rest = num_edges - inside
+        for needed, pairs, where in ((inside, self.num_inside, "inside"), (rest, self.num_across, "across")):
             if needed > pairs:
-                raise InputError(
-                    f"Expected enough pairs {where} communities for {needed:,} of {num_edges:,} edges "
-                    f"(within={within:g}), got {pairs:,} pairs ({self.number:,} communities of "
-                    f"{self.num_nodes:,} nodes)."
-                )
+                expected = f"enough pairs {where} communities for {needed:,} of {num_edges:,} edges (within={within:g})"
+                got = f"{pairs:,} pairs ({self.number:,} communities of {self.num_nodes:,} nodes)"
+                raise InputError(f"Expected {expected}, got {got}.")
 
 
 def _locate(code: Ints, counts: Ints) -> tuple[Ints, Ints]:

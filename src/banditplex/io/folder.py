@@ -71,10 +71,7 @@ def write(mx: Multiplex, path: Path) -> None:
 def read(
     path: Path, *, progress: Progress | None = None, directed: bool | None = None, verify: bool | None = None
 ) -> Multiplex:
-    """Open a folder; arrays are maps of its files.
-
-    `verify`: whether to compare checksums, which reads all arrays; None: only if they have up to 64 MiB.
-    """
+    """Open a folder as maps of its files; `verify`: whether to compare checksums, None: if they have up to 64 MiB."""
     header = _read_header(path / HEADER)
     entries = {name: header["arrays"][name] for name in _NAMES if name in header["arrays"]}
     arrays = {name: _open_array(path / f"{name}.npy", entry) for name, entry in entries.items()}

@@ -62,21 +62,6 @@ def read(
 
 
 def _parse(path: Path) -> "nx.Graph":
-    try:
-        with warnings.catch_warnings(action="ignore"):  # of networkx, on keys without a type
-            return _parse_graphml(path)
-    except ParseError as error:
-        line, column = error.position
-        message = f"expected GraphML, got {error.msg.partition(':')[0]} in column {column}"
-        raise FormatError(message, path=path, line=line) from None
-    except OSError:
-        raise
-    except Exception as error:  # networkx raises many types
-        message = " ".join(str(error).split()) or type(error).__name__
-        raise FormatError(f"expected GraphML, got: {message}", path=path) from None
-
-
-def _parse_graphml(path: Path) -> "nx.Graph":
     from networkx.readwrite.graphml import GraphMLReader
 
     class Reader(GraphMLReader):  # type: ignore[misc]
@@ -93,9 +78,20 @@ def _parse_graphml(path: Path) -> "nx.Graph":
             super().add_node(graph, *others)
 
     declared: list[bool] = []
-    graph = next(iter(Reader(str, int, True)(path=str(path))), None)
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of networkx, on keys without a type
+            graph = next(iter(Reader(str, int, True)(path=str(path))), None)
+    except ParseError as error:
+        line, column = error.position
+        message = f"expected GraphML, got {error.msg.partition(':')[0]} in column {column}"
+        raise FormatError(message, path=path, line=line) from None
+    except OSError:
+        raise
+    except Exception as error:  # networkx raises many types
+        message = " ".join(str(error).split()) or type(error).__name__
+        raise FormatError(f"expected GraphML, got: {message}", path=path) from None
     if graph is None:
-        raise ValueError("no graph")
+        raise FormatError("expected GraphML, got: no graph", path=path)
     for default in ("node_default", "edge_default"):
         graph.graph.pop(default, None)
     return graph
@@ -105,9 +101,8 @@ def _names(graph: "nx.Graph", attribute: str) -> list[str]:
     """Return the names of nodes in an attribute, which is then none of their other attributes."""
     names = [attributes.pop(attribute, None) for _, attributes in graph.nodes(data=True)]
     if None in names:
-        raise InputError(
-            f"expected {attribute!r} as the name of every node, got node #{names.index(None)} with no {attribute!r}"
-        )
+        got = f"node #{names.index(None)} with no {attribute!r}"
+        raise InputError(f"expected {attribute!r} as the name of every node, got {got}")
     return [str(name) for name in names]
 
 

@@ -123,7 +123,12 @@ def parse_rows(text: bytes, path: Path, *, delimiter: str, widths: range) -> Row
             pyarrow.csv.ConvertOptions(column_types=kinds, null_values=[], strings_can_be_null=False, check_utf8=False),
         ).columns
     except pa.ArrowInvalid as error:
-        raise _ragged(text, path, delimiter, width) or FormatError(str(error), path=path) from None
+        for number, line in filled_lines(text):
+            found = line.count(delimiter.encode()) + 1
+            if found != width:
+                message = f"expected {width} columns as in the first line, got {found}: {_show(line)}"
+                raise FormatError(message, path=path, line=number) from None
+        raise FormatError(str(error), path=path) from None  # such as a line of many megabytes
     if delimiter != BLANKS and (b" " in text or b"\t" in text):
         columns = [pc.utf8_trim(column, " \t") for column in columns]
     return Rows(path, text, tuple(columns))
@@ -148,16 +153,6 @@ def filled_lines(text: bytes) -> Iterator[tuple[int, bytes]]:
         if end > start:
             yield number, text[start:end]
         start, number = end + 1, number + 1
-
-
-def _ragged(text: bytes, path: Path, delimiter: str, width: int) -> FormatError | None:
-    """Return an error about the first line with a wrong number of fields."""
-    for number, line in filled_lines(text):
-        found = line.count(delimiter.encode()) + 1
-        if found != width:
-            message = f"expected {width} columns as in the first line, got {found}: {_show(line)}"
-            return FormatError(message, path=path, line=number)
-    return None  # another problem, such as a line of many megabytes
 
 
 def _show(line: bytes) -> str:

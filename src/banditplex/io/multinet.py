@@ -67,7 +67,10 @@ def read(
 ) -> Multiplex:
     """Read a multinet file, without edges between layers. Options: docs/file-formats.md#multinet."""
     sections = _split(path)
-    multilayer = any(map(_is_multilayer, sections["TYPE"]))
+    for row in sections["TYPE"]:
+        if row.fields[0].lower() not in ("multiplex", "multilayer"):
+            raise row.error("type multiplex or multilayer")
+    multilayer = any(row.fields[0].lower() == "multilayer" for row in sections["TYPE"])  # a layer at each end of edges
     declared = _read_layers(sections["LAYERS"], multilayer)
     attributes = _read_attributes(sections["EDGE ATTRIBUTES"])
     edges = [_read_edge(row, multilayer, attributes) for row in sections["EDGES"]]
@@ -94,9 +97,8 @@ def read(
     columns = _both_ways(columns, ~arrows) if directed else columns
     about = {"undirected_layers": layers[~arrows].tolist()} if directed and not arrows.all() else {}
     try:
-        return Multiplex.from_indices(
-            **columns, node_names=nodes, layer_names=layers, directed=directed, metadata=about
-        )
+        names: dict[str, Any] = {"node_names": nodes, "layer_names": layers}
+        return Multiplex.from_indices(**columns, **names, directed=directed, metadata=about)
     except EdgeError as error:
         raise FormatError(error.message, path=path, line=edges[error.edge].row.line) from None
 
@@ -120,13 +122,6 @@ def _split(path: Path) -> dict[str, list[Row]]:
         if line:
             sections[name].append(Row(path, number, [field.strip(" \t") for field in line.split(",")]))
     return sections
-
-
-def _is_multilayer(row: Row) -> bool:
-    """Return whether #TYPE says that edges have a layer at each end."""
-    if row.fields[0].lower() not in ("multiplex", "multilayer"):
-        raise row.error("type multiplex or multilayer")
-    return row.fields[0].lower() == "multilayer"
 
 
 def _read_layers(rows: Sequence[Row], multilayer: bool) -> dict[str, bool]:

@@ -101,10 +101,7 @@ def from_series(columns: "Mapping[str, pd.Series]") -> pa.Table:
 
 
 def leave_out_missing(table: pa.Table, origin: Origin, missing: str, *, blank: str = "") -> tuple[pa.Table, Origin]:
-    """Refuse empty cells, or drop rows without a node or layer, and fill others; see `MISSING`.
-
-    In a file, an "empty" text is such a cell, or "spaces", too (`blank`).
-    """
+    """Refuse empty cells, or drop rows without node or layer and fill others (`MISSING`); `blank`: see `read_cells`."""
     found = {role: _empty(table[role], blank=blank, drop=missing == "drop") for role in table.column_names}
     empty = {role: mask for role, mask in found.items() if mask is not None and mask.any()}
     if missing == "error" and empty:

@@ -82,10 +82,7 @@ def _stacked(cls: type["Multiplex"], parts: Mapping[Name, Any], options: Mapping
 
 
 def to_pandas(mx: "Multiplex") -> "pd.DataFrame":
-    """Return a table with a row per edge: source, destination, layer[, weight][, time].
-
-    If nodes have types, the columns `source_type` and `destination_type` hold them.
-    """
+    """Return a row per edge: source, destination, layer[, weight][, time][, source_type, destination_type]."""
     import pandas as pd
 
     types = (None, None) if mx.node_types is None else mx.node_types[mx.edge_index]
@@ -246,10 +243,7 @@ def from_networkx(
 
 
 def redirect(mx: "Multiplex", directed: bool | None) -> "Multiplex":
-    """Make a multiplex directed or undirected; None leaves it as it is.
-
-    To directed: each undirected edge becomes two, one in each direction. To undirected: both directions are merged.
-    """
+    """Make a multiplex directed (each edge becomes two) or undirected (both directions are merged); None: as it is."""
     if directed in (None, mx.directed):
         return mx
     return mx.to_directed() if directed else mx.to_undirected(self_loops="keep")
@@ -267,10 +261,7 @@ def from_attributes(
     layer_names: Any,
     **options: Any,
 ) -> "Multiplex":
-    """Build a multiplex from the edge attributes of a graph; `keys` are layers of edges that have no such attribute.
-
-    `node_names` has the names of the nodes of the graph, in their order.
-    """
+    """Build a multiplex from attributes of edges, `keys` of those without a layer, and names of the nodes in order."""
     names, place = as_names(node_names, "node"), {node: index for index, node in enumerate(graph)}
     rows = [(place[u], place[v], attributes) for u, v, attributes in graph.edges(data=True)]
     data = [attributes for *_, attributes in rows]

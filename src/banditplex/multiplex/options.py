@@ -7,9 +7,8 @@ from typing import Any
 
 from banditplex.errors import InputError
 from banditplex.multiplex.cells import MISSING
-from banditplex.multiplex.dates import ORDERS
 from banditplex.multiplex.names import check_num_nodes
-from banditplex.multiplex.numbers import THOUSANDS
+from banditplex.multiplex.numbers import ORDERS, THOUSANDS
 from banditplex.multiplex.roles import ALSO, EDGE_ROLES
 from banditplex.registry import check_choice
 

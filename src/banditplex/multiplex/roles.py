@@ -170,7 +170,7 @@ def suggest_layer(names: Collection[str], sample: Sample) -> str | None:
 
 def suggest_time(names: Collection[str], sample: Sample) -> str | None:
     """Return the column whose name and values suggest that it is the time."""
-    from banditplex.multiplex.dates import are_readable
+    from banditplex.multiplex.numbers import are_readable
 
     return next((name for name in names if _plain(name) in TIMES and are_readable(sample(name))), None)
 

@@ -82,9 +82,8 @@ def check_arrays(arrays: Mapping[str, Array], layer_names: tuple[Name, ...], nod
         array = arrays.get(name)
         if array is None:
             continue
-        same = len(array.shape) == len(shape) and all(
-            want in (None, size) for want, size in zip(shape, array.shape, strict=True)
-        )
+        fits = [want in (None, size) for want, size in zip(shape, array.shape, strict=False)]
+        same = array.ndim == len(shape) and all(fits)
         known = [each for kind in kinds for each in (np.dtype(kind), np.dtype(kind).newbyteorder("<"))]
         if array.dtype not in known or not same:
             form = str(shape).replace("None", "F")

@@ -8,8 +8,7 @@ import pandas as pd
 import scipy.sparse as sp
 
 from banditplex.arrays import Ints
-from banditplex.multiplex.build import stable_order
-from banditplex.multiplex.types import linked_types, num_linkable, show_types
+from banditplex.multiplex.build import linked_types, num_linkable, show_types, stable_order
 
 if TYPE_CHECKING:
     from banditplex.multiplex.value import Multiplex
@@ -69,9 +68,8 @@ def jaccard(mx: "Multiplex") -> "sp.csr_array":
     source, destination = source[order], destination[order]
     new = (np.diff(source, prepend=-1) != 0) | (np.diff(destination, prepend=-1) != 0)
     pair = np.cumsum(new) - 1  # equal pairs get the same number
-    incidence = sp.csr_array(
-        (np.ones(mx.num_edges), (mx.edge_layer[order], pair)), shape=(mx.num_layers, np.count_nonzero(new))
-    )
+    shape = mx.num_layers, np.count_nonzero(new)
+    incidence = sp.csr_array((np.ones(mx.num_edges), (mx.edge_layer[order], pair)), shape=shape)
     both = sp.coo_array(incidence @ incidence.T)
     sizes = mx.layer_sizes
     row, column = both.coords

@@ -18,10 +18,9 @@ from banditplex.arrays import Ints
 from banditplex.errors import FormatError, InputError
 from banditplex.multiplex.build import EdgeError
 from banditplex.multiplex.cells import Origin, from_series, integer_names, leave_out_missing
-from banditplex.multiplex.dates import with_times
 from banditplex.multiplex.names import ONLY_LAYER, NameIndex, Names, as_names, check_distinct, factorize
 from banditplex.multiplex.notes import note
-from banditplex.multiplex.numbers import Spelling, is_guess, with_weights
+from banditplex.multiplex.numbers import Spelling, is_guess, with_times, with_weights
 from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import DIRECTION, PAIR_ROLES, ROLES, assign_columns, place
 from banditplex.multiplex.spelling import encoded, merge_alike
@@ -82,9 +81,8 @@ def from_table(
         if role in table.column_names:
             others[role] = _numbers(table[role], role, origin)
     try:
-        mx = cls.from_indices(
-            ends[0], ends[1], codes[0], node_names=node_names, layer_names=layer_names, directed=directed, **others
-        )
+        others |= {"node_names": node_names, "layer_names": layer_names, "directed": directed}
+        mx = cls.from_indices(ends[0], ends[1], codes[0], **others)
     except EdgeError as error:
         raise origin.error(error.message, error.edge) from None
     if "duplicates" not in others and others.get("self_loops", "keep") == "keep" and len(table) > mx.num_edges:

@@ -429,10 +429,8 @@ class Multiplex:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         """Refuse to be split by scikit-learn, which makes an array of what it splits; be an object in other arrays."""
         if dtype is None:
-            raise InputError(
-                "Expected a table of edges to split, got a Multiplex: "
-                "cross_val_score(model, mx.to_pandas().sample(frac=1)) works."
-            )
+            hint = "cross_val_score(model, mx.to_pandas().sample(frac=1)) works"
+            raise InputError(f"Expected a table of edges to split, got a Multiplex: {hint}.")
         box = np.empty((), object)
         box[()] = self
         return box
@@ -444,10 +442,8 @@ class Multiplex:
 
     def _repr_html_(self) -> str:
         """Return the layers as a small table, for notebooks: edges, and their share of all pairs that may be linked."""
-        from banditplex.multiplex.types import linked_types, num_linkable
-
         loops = np.bincount(self.edge_layer[self.edge_index[0] == self.edge_index[1]], minlength=self.num_layers)
-        density = (self.layer_sizes - loops) / np.maximum(num_linkable(self, linked_types(self)), 1)
+        density = (self.layer_sizes - loops) / np.maximum(build.num_linkable(self, build.linked_types(self)), 1)
         rows = [
             f"<tr><th>{escape(str(name))}</th><td>{size:,}</td><td>{share:.3g}</td></tr>"
             for name, size, share in zip(self.layer_names[:_SHOWN], self.layer_sizes, density, strict=False)

@@ -107,10 +107,7 @@ class Best:
 def find_candidates(
     mx: Multiplex, layer: int, *, size: int = SIZE, space: PairSpace | None = None, positions: Iterable[Positions] = ()
 ) -> dict[str, Ints]:
-    """Return candidates (n, 2) for new links of a layer, by the way in which they were found (see `WAYS`).
-
-    Each way gives at most 3 * `size` pairs; a pair may be found in several ways.
-    """
+    """Return candidates (n, 2) by the way in which they were found (see `WAYS`), at most 3 * `size` for each way."""
     place = Layer(mx, layer, space)
     own, union = adjacency(mx, layer), adjacency(mx, None)
     found = {
@@ -136,10 +133,7 @@ def adjacency(mx: Multiplex, layer: int | None) -> sp.csr_array:
 
 
 def linked(layer: Layer, union: sp.csr_array, size: int) -> Ints:
-    """Return pairs with an edge in other layers, or the other way round: first those with the most edges between them.
-
-    Of pairs with as many, those whose nodes have more edges come first.
-    """
+    """Return pairs with the most edges in other layers, or the other way round; of as many, those of larger nodes."""
     pairs, strength = np.stack(union.nonzero(), 1), union.sum(axis=1)
     scores = union.data - 1 / (1 + strength[pairs[:, 0]] * strength[pairs[:, 1]])
     best, kept = Best(layer, size), layer.mx.directed | (pairs[:, 0] < pairs[:, 1])
@@ -172,10 +166,7 @@ def two_steps(layer: Layer, matrix: sp.csr_array, size: int) -> Ints:
 
 
 def nearest(layer: Layer, positions: Positions, degree: Ints, size: int) -> Ints:
-    """Return pairs of nodes whose positions have the largest products.
-
-    Only the `MAX_NODES` nodes of the highest `degree` (num_nodes,) are compared.
-    """
+    """Return pairs with the largest products of positions, among the `MAX_NODES` nodes of the highest `degree`."""
     nodes = np.sort(np.argsort(-degree, kind="stable")[:MAX_NODES])
     vectors = positions.vectors[nodes]
     weighted = vectors * positions.values
@@ -194,10 +185,7 @@ def nearest(layer: Layer, positions: Positions, degree: Ints, size: int) -> Ints
 
 
 def by_degrees(layer: Layer, tails: Floats, heads: Floats, size: int) -> Ints:
-    """Return pairs (u, v) with the largest products tails[u] * heads[v] of two sizes of nodes (num_nodes,).
-
-    An undirected pair counts the way round that gives more.
-    """
+    """Return pairs (u, v) with the largest tails[u] * heads[v]; an undirected pair counts the larger way round."""
     first, second = np.argsort(-tails, kind="stable"), np.argsort(-heads, kind="stable")
     wanted = min(len(tails) ** 2, 2 * (size + len(layer.known)) + len(tails))  # twice: either way round
     count = _hyperbola(tails[first], heads[second], wanted)

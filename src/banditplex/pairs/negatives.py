@@ -7,6 +7,7 @@ chosen for each positive, are in `hard_negatives.py`.
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
+from numpy.random import Generator
 
 from banditplex.arrays import Bools, Ints
 from banditplex.errors import InputError
@@ -45,7 +46,7 @@ class NegativeSampler:
         self._names = mx.layer_names
         self._propose = uniform_pairs(mx, self._known.space)
 
-    def draw(self, layer: Ints, rng: np.random.Generator, *, distinct: bool = False) -> Ints:
+    def draw(self, layer: Ints, rng: Generator, *, distinct: bool = False) -> Ints:
         """Return one negative (n, 2) for each layer index in `layer` (n,); with `distinct`, without repetition."""
         count = np.bincount(layer, minlength=len(self._names))
         _check_free(count if distinct else count > 0, self._free, self._names, everywhere=self._known.everywhere)
@@ -77,7 +78,7 @@ def uniform_pairs(mx: Multiplex, space: PairSpace | None = None) -> Propose:
     if space is not None:
         return space.propose
 
-    def propose(layer: Ints, rng: np.random.Generator) -> Ints:
+    def propose(layer: Ints, rng: Generator) -> Ints:
         source = rng.integers(0, mx.num_nodes, len(layer))
         destination = rng.integers(0, mx.num_nodes - 1, len(layer))
         destination += destination >= source
@@ -95,7 +96,7 @@ def degree_pairs(mx: Multiplex, space: PairSpace | None = None) -> Propose:
         return space.propose_by_degree()
     start, size = mx.layer_offsets[:-1], mx.layer_sizes
 
-    def propose(layer: Ints, rng: np.random.Generator) -> Ints:
+    def propose(layer: Ints, rng: Generator) -> Ints:
         first, second = (start[layer] + rng.integers(0, size[layer]) for _ in range(2))
         if mx.directed:
             return in_order(mx.edge_index[0, first], mx.edge_index[1, second], mx)
@@ -114,9 +115,7 @@ def _proposals(mx: Multiplex, known: KnownPairs, kind: str, need: Ints) -> tuple
     return PROPOSALS[kind](mx, known.space), uniform_pairs(mx, known.space)
 
 
-def pool_negatives(
-    mx: Multiplex, layer: Ints, known: KnownPairs, rng: np.random.Generator, *, kind: str = "uniform"
-) -> Ints:
+def pool_negatives(mx: Multiplex, layer: Ints, known: KnownPairs, rng: Generator, *, kind: str = "uniform") -> Ints:
     """Return one negative (n, 2) for each entry of `layer` (n,), without repetition within a layer.
 
     With kind="degree" (see `degree_pairs`), those that follow when no more of these are found are uniform.
@@ -127,7 +126,7 @@ def pool_negatives(
 
 
 def own_negatives(
-    mx: Multiplex, layer: Ints, each: int, known: KnownPairs, rng: np.random.Generator, *, kind: str = "uniform"
+    mx: Multiplex, layer: Ints, each: int, known: KnownPairs, rng: Generator, *, kind: str = "uniform"
 ) -> Ints:
     """Return `each` negatives (p, each, 2) for every entry of `layer` (p,), without repetition within an entry.
 
@@ -178,13 +177,7 @@ def row_blocks(num_rows: int, each: int) -> Iterator[slice]:
 
 
 def draw_negatives(
-    layer: Ints,
-    known: KnownPairs,
-    propose: Propose,
-    rng: np.random.Generator,
-    *,
-    distinct: bool,
-    fallback: Propose | None = None,
+    layer: Ints, known: KnownPairs, propose: Propose, rng: Generator, *, distinct: bool, fallback: Propose | None = None
 ) -> Ints:
     """Return one negative (n, 2) for each entry of `layer` (n,), by rejection sampling.
 
@@ -222,7 +215,7 @@ def fill_rows(
     layer: Ints,
     known: KnownPairs,
     propose: Callable[[Ints], Ints],
-    rng: np.random.Generator,
+    rng: Generator,
     *,
     fallback: Callable[[Ints], Ints],
 ) -> Ints:
@@ -256,9 +249,7 @@ def fill_rows(
     return flat.reshape(pairs.shape)
 
 
-def _fill_by_enumeration(
-    flat: Ints, key: Ints, missing: Ints, layer: Ints, known: KnownPairs, rng: np.random.Generator
-) -> None:
+def _fill_by_enumeration(flat: Ints, key: Ints, missing: Ints, layer: Ints, known: KnownPairs, rng: Generator) -> None:
     """Fill the missing slots of `flat` (p * m, 2) with negatives that their row does not have yet."""
     each = len(key) // len(layer)
     rows, first, count = np.unique(missing // each, return_index=True, return_counts=True)
@@ -271,7 +262,7 @@ def _fill_by_enumeration(
 
 
 def _sample_free(
-    layer: int, pairs: Ints, keys: Ints, used: Ints, count: int, known: KnownPairs, rng: np.random.Generator
+    layer: int, pairs: Ints, keys: Ints, used: Ints, count: int, known: KnownPairs, rng: Generator
 ) -> Ints:
     """Draw `count` pairs (f, 2) whose keys (f,) are not in `used`, which is sorted; if directed, with random order."""
     chosen: Ints = rng.choice(pairs[~contains(used, keys)], count, replace=False)

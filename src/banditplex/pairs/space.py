@@ -10,7 +10,7 @@ import numpy as np
 
 from banditplex.arrays import Bools, Ints
 from banditplex.multiplex import Multiplex
-from banditplex.multiplex.types import linked_types
+from banditplex.multiplex.build import linked_types
 from banditplex.pairs.known import KnownPairs, contains, in_order, pair_keys
 
 Propose = Callable[[Ints, np.random.Generator], Ints]  # layers (n,) -> pairs (n, 2)
@@ -166,8 +166,7 @@ def _proposal(
         number = (number - (end[block] - weight[block])) % pairs[block]
         first, second = np.divmod(number, width[block])
         second += skip[block] & (second >= first)
-        return in_order(
-            tails.nodes[tails.offset[tail[block]] + first], heads.nodes[heads.offset[head[block]] + second], mx
-        )
+        first, second = tails.offset[tail[block]] + first, heads.offset[head[block]] + second
+        return in_order(tails.nodes[first], heads.nodes[second], mx)
 
     return propose

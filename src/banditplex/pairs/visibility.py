@@ -84,10 +84,7 @@ class Visibility:
         return self.directed and self.hide != "edge"
 
     def hidden_layers(self, table: Any) -> Any:
-        """Return in which layers a pair's edges are hidden from the encoder: all columns of `table`, or the first.
-
-        `table` (P, 1 + k), an array or a tensor, holds each pair's target layer and its drawn layers.
-        """
+        """Return the columns of `table` (P, 1 + k), target and drawn layers, that hide a pair from the encoder."""
         return table if self.hides_everywhere else table[:, :1]
 
     # Negatives, and what is held out together
@@ -121,10 +118,7 @@ class Visibility:
         return restrict(self.of_negatives.known_pairs(mx), mx)
 
     def test_negatives(self, mx: Multiplex, train: Multiplex) -> KnownPairs:
-        """Return the pairs that must not be drawn as negatives of a split of `mx`.
-
-        If it is dense, these are also all pairs that the training graph links in some layer.
-        """
+        """Return the pairs that are no negatives of a split; if dense, also those that `train` links in any layer."""
         known = self.negative_pairs(mx)
         if self.dense:
             known.add_to_all(train.edge_index.T[train.edge_index[0] != train.edge_index[1]])

@@ -59,10 +59,7 @@ LONGER = ("epochs", "patience")  # settings that may grow when a run is resumed:
 
 
 class Checkpoint:
-    """The checkpoint of one training in a folder.
-
-    `arguments` are those of the constructor of the model that training resolves.
-    """
+    """The checkpoint of one training in a folder; `arguments`: those of the constructor that training resolves."""
 
     def __init__(
         self, folder: str | Path, mx: Multiplex, members: Members, *, arguments: Mapping[str, Any] | None = None
@@ -111,10 +108,7 @@ class Checkpoint:
             raise FormatError(f"expected the state of this training, got another ({found})", path=self.path) from None
 
     def save(self) -> None:
-        """Save the current state in place of the last one; refuse a folder that is no longer the one of `held`.
-
-        Of several processes that train together, the first one saves what is the same in all.
-        """
+        """Save the state in place of the last one, in the first process; refuse a folder other than that of `held`."""
         if not self._group.is_writer:
             return
         if self._lock is not None:
@@ -198,10 +192,7 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
 
 
 def identify(mx: Multiplex, trainer: Trainer) -> dict[str, Any]:
-    """Return what makes a run this run: settings, targets and data, the latter as counts and checksums.
-
-    The device is left out: a run may move to another machine.
-    """
+    """Return settings, targets and data (as checksums) of a run, but no device: it may move to another machine."""
     settings = config_to_json(trainer.config)
     del settings["device"]
     given = (settings["policy_options"] or {}).items()

@@ -89,10 +89,7 @@ def save(folder: str | Path, fitted: FittedModel, config: Config, history: list[
 def load(
     folder: str | Path, *, device: str = "auto", conv: Convolution | None = None
 ) -> tuple[FittedModel, Config, list[Row], Row]:
-    """Read model, settings, history and arguments from a folder.
-
-    `conv` is needed if the encoder was built from a class or function that is not PyG's.
-    """
+    """Read model, settings, history and arguments; `conv`: that of the encoder, if it is not one of PyG."""
     folder = Path(folder)
     index = _read_index(folder / INDEX)
     try:
@@ -124,9 +121,8 @@ def _from_index(
     networks = [build_network(mx, targets, config, visibility) for _ in range(index["members"])]
     model = joined(networks, _beside(networks, index, mx))
     if not mx.directed:
-        weights |= {
-            name.replace(".source.", ".destination."): value for name, value in weights.items() if ".source." in name
-        }
+        ends = [name for name in weights if ".source." in name]
+        weights |= {name.replace(".source.", ".destination."): weights[name] for name in ends}
     like = model.state_dict()
     check_like({name: weights[name] for name in like if name in weights} | weights, like, str(files[2]))
     model.load_state_dict(weights)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from banditplex.answers.ranking import recommend
 from banditplex.arrays import Ints
 from banditplex.multiplex import Multiplex, Name
-from banditplex.multiplex.types import linked_types
+from banditplex.multiplex.build import linked_types
 from banditplex.pairs.space import PairSpace
 from banditplex.predictor import LinkPredictor
 

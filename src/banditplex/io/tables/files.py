@@ -151,7 +151,7 @@ def head_of(path: Path, options: TableOptions, count: int = 1000) -> tuple[list[
             frame = read_sheet(path, options, rows=count)
         return [str(column) for column in frame], [frame[column].dropna().map(str).tolist() for column in frame]
     dialect = sniff(path, replace(options, header=True), EDGE_ROLES, BETWEEN[kind])
-    (_, names), *rows = list(islice(records(path, dialect, True), count + 1)) or [(1, [])]
+    (_, names), *rows = list(islice(records(path, dialect), count + 1)) or [(1, [])]
     return names, [[row[i] for _, row in rows if len(row) > i] for i in range(len(names))]
 
 
@@ -164,10 +164,7 @@ def usual_dialect(path: Path, options: TableOptions) -> Dialect:
 
 
 def read_sheet(path: Path, options: TableOptions, *, rows: int | None = None) -> "pd.DataFrame":
-    """Return a sheet, or its first rows, as a table of pandas.
-
-    Ids that are numbers in some cells and text in others become text.
-    """
+    """Return a sheet, or its first rows; ids that are numbers in some cells and text in others become text."""
     sheet, header = options.sheet, 0 if options.header else None
     try:
         from openpyxl import load_workbook  # type: ignore[import-untyped]

@@ -32,12 +32,8 @@ def join_tables(parts: Sequence[Part], named: object, *, typed: bool) -> tuple[p
         columns["time"] = times
     if typed or any(TYPES[0] in part.table.column_names for part in parts):
         columns |= {role: _types(role, parts, typed=typed) for role in TYPES}
-    table = pa.table(
-        {
-            role: pa.chunked_array([chunk for each in found for chunk in each.chunks], found[0].type)
-            for role, found in columns.items()
-        }
-    )
+    chunks = {role: [chunk for each in found for chunk in each.chunks] for role, found in columns.items()}
+    table = pa.table({role: pa.chunked_array(found, columns[role][0].type) for role, found in chunks.items()})
     starts = np.cumsum([0, *(len(part.table) for part in parts)])
 
     def part_of(row: int) -> tuple[Origin, int]:
@@ -67,18 +63,15 @@ def _layers(parts: Sequence[Part], named: object) -> tuple[list[pa.ChunkedArray]
         listed = show_files([f"{part.path.name} ({part.origin.columns['layer']!r})" for part in own])
         note(f"{named}: layers named after files: {shown}; in a column: {listed}.")
     if own:
-        return [
-            part.table["layer"].cast(pa.string()) if part.path not in names else _repeat(names[part.path], part)
-            for part in parts
-        ], None
+        texts = {part.path: part.table["layer"].cast(pa.string()) for part in own}
+        return [texts[part.path] if part.path in texts else _repeat(names[part.path], part) for part in parts], None
     layers = parse_names(list(names.values())).tolist()
     return [_repeat(layer, part) for layer, part in zip(layers, parts, strict=True)], layers
 
 
 def _repeat(value: Any, part: Part) -> pa.ChunkedArray:
-    return pa.chunked_array(
-        [pa.repeat(pa.scalar(value, pa.string() if isinstance(value, str) else None), len(part.table))]
-    )
+    kind = pa.string() if isinstance(value, str) else None
+    return pa.chunked_array([pa.repeat(pa.scalar(value, kind), len(part.table))])
 
 
 def file_names(paths: Sequence[Path]) -> list[str]:

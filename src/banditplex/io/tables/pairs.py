@@ -24,10 +24,7 @@ _WHOLE = re.compile(r"^(0|-?[1-9][0-9]*)[.]0+$")
 
 
 class NodeFinder:
-    """Finds nodes by what is typed or written for them, as reading does: " anna" for anna, 7.0 for 7.
-
-    With `fold_case`, ANNA is anna, too.
-    """
+    """Finds nodes by what is written for them, as reading does: " anna" for anna, 7.0 for 7, with `fold_case` ANNA."""
 
     def __init__(self, mx: Multiplex, *, fold_case: bool = False) -> None:
         self._known = {str(name): index for index, name in enumerate(mx.node_names.tolist())}

@@ -2,7 +2,6 @@
 
 import gzip
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -251,7 +250,7 @@ def _is_text(path: Path, kind: str) -> bool:
         return False
     try:
         dialect = usual_dialect(path, TableOptions(delimiter=BETWEEN[kind]))
-        return bool(choose_columns(next(records(path, dialect, True), (1, []))[1], {}))
+        return bool(choose_columns(next(records(path, dialect), (1, []))[1], {}))
     except FormatError:
         return False
 
@@ -266,14 +265,12 @@ def _is_folder(path: Path) -> bool:
     lists = [each for each in path.iterdir() if each.suffix.lower() in LISTS and each not in files]
     if not files or lists:
         return False
-    other = kind_of(files[0]) not in BETWEEN or usual_dialect(files[0], TableOptions()).delimiter in ";|"
-    return other or looks_like_headers(_heads(files))
-
-
-def _heads(files: Sequence[Path]) -> list[tuple[list[str], list[list[str]]]]:
-    with suppress(InputError):
-        return [head_of(file, TableOptions()) for file in files]
-    return []
+    if kind_of(files[0]) not in BETWEEN or usual_dialect(files[0], TableOptions()).delimiter in ";|":
+        return True
+    try:
+        return looks_like_headers([head_of(file, TableOptions()) for file in files])
+    except InputError:
+        return False
 
 
 _CELLS = frozenset({"weight", "time"})

@@ -38,8 +38,9 @@ class Dialect:
     """How a table is written; `max_size` limits what it may grow to when it is decompressed."""
 
     delimiter: str
-    encoding: str = "utf-8"
-    max_size: int | None = None
+    encoding: str
+    header: bool
+    max_size: int | None
 
 
 def sniff_encoding(sample: bytes) -> str:
@@ -74,9 +75,6 @@ def _split(line: str, delimiter: str) -> list[str]:
         return []
 
 
-Records = Callable[[], Iterator[tuple[int, list[str]]]]
-
-
 @contextmanager
 def opened(path: Path, progress: Progress | None = None, *, max_size: int | None = None) -> Iterator[BinaryIO]:
     """Open a file and, if its name says that it is compressed, decompress it up to a limit."""
@@ -101,15 +99,12 @@ def codec(dialect: Dialect) -> str:
     return "utf-8-sig" if dialect.encoding in ("utf-8", "utf8") else dialect.encoding
 
 
-def records(path: Path, dialect: Dialect, header: bool) -> Iterator[tuple[int, list[str]]]:
-    """Yield the line number and fields of each row; the column names come first.
-
-    Bytes that cannot be decoded are kept as lone surrogates.
-    """
+def records(path: Path, dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
+    """Yield line number and fields of each row, column names first; bytes that are no text become lone surrogates."""
     with opened(path, max_size=dialect.max_size) as file:
         text = io.TextIOWrapper(file, encoding=codec(dialect), errors="surrogateescape", newline="")
         rows = csv.reader(text, delimiter=dialect.delimiter)
-        begin = 1
+        begin, header = 1, dialect.header
         try:
             for row in rows:
                 if row and not header:
@@ -126,9 +121,9 @@ def records(path: Path, dialect: Dialect, header: bool) -> Iterator[tuple[int, l
             text.detach()
 
 
-def line_of_row(records: Records, row: int) -> int:
+def line_of_row(path: Path, dialect: Dialect, row: int) -> int:
     """Return the line in which a row begins."""
-    return next(line for index, (line, _) in enumerate(records(), -1) if index == row)
+    return next(line for index, (line, _) in enumerate(records(path, dialect), -1) if index == row)
 
 
 def check_decoded(path: Path, dialect: Dialect, line: int, row: list[str]) -> None:
@@ -140,9 +135,9 @@ def check_decoded(path: Path, dialect: Dialect, line: int, row: list[str]) -> No
         raise OtherEncoding(f"expected {name} text, got {got}", path=path, line=line)
 
 
-def check_records(path: Path, dialect: Dialect, records: Records) -> None:
+def check_records(path: Path, dialect: Dialect) -> None:
     """Raise an error for the first row of a wrong number of columns, or of another encoding if that comes first."""
-    rows = records()
+    rows = records(path, dialect)
     names = next(rows)[1]
     ragged: list[tuple[int, int]] = []
     for line, row in rows:
@@ -176,7 +171,7 @@ def read_columns(
     header, decimal, thousands, encoding = options.header, options.decimal, options.thousands, options.encoding
     given: Mapping[str, object] = options.columns
     dialect = sniff(path, options, roles, usual)
-    head = list(islice(records(path, dialect, header), 1 + _ROWS))
+    head = list(islice(records(path, dialect), 1 + _ROWS))
     if not head:
         raise FormatError("expected a header and rows, got an empty file", path=path)
     names = head[0][1]
@@ -188,13 +183,13 @@ def read_columns(
     columns = assign_columns(names, given, sample, path=path, roles=roles, hint=hint)
     as_written = decimal == "," or thousands is not None
     try:
-        table = _parse(path, dialect, names, columns, header, progress, as_written=as_written)
+        table = _parse(path, dialect, names, columns, progress, as_written)
     except OtherEncoding:
         if encoding is not None or dialect.encoding != "utf-8":
             raise
         dialect = replace(dialect, encoding="cp1252")  # a late letter of another encoding
-        table = _parse(path, dialect, names, columns, header, progress, as_written=as_written)
-    origin = Origin(path, columns, partial(line_of_row, partial(records, path, dialect, header)))
+        table = _parse(path, dialect, names, columns, progress, as_written)
+    origin = Origin(path, columns, partial(line_of_row, path, dialect))
     table, origin, spelling = read_cells(table, origin, options, blank="empty" if ours else "spaces")
     said = []
     if encoding is None and dialect.encoding in ENCODINGS:
@@ -217,7 +212,8 @@ def sniff(path: Path, options: TableOptions, roles: Sequence[str], usual: str) -
     """Return how a file is written, as far as the options do not say it."""
     with opened(path, max_size=options.max_size) as file:
         sample = file.read(SAMPLE)
-    dialect = Dialect(options.delimiter or usual, options.encoding or sniff_encoding(sample), options.max_size)
+    encoding = options.encoding or sniff_encoding(sample)
+    dialect = Dialect(options.delimiter or usual, encoding, options.header, options.max_size)
     if options.delimiter is not None:
         return dialect
 
@@ -241,18 +237,11 @@ def _cells(names: list[str], rows: list[list[str]], column: str) -> list[str]:
 
 
 def _parse(
-    path: Path,
-    dialect: Dialect,
-    names: list[str],
-    columns: dict[str, str],
-    header: bool,
-    progress: Progress | None,
-    *,
-    as_written: bool,
+    path: Path, dialect: Dialect, names: list[str], columns: dict[str, str], progress: Progress | None, as_written: bool
 ) -> pa.Table:
     """Return columns by role: weights as numbers if they can be read as such (not `as_written`), others as strings."""
     error: Exception | None = None
-    shown, encoding = None if header else names, "utf8" if dialect.encoding == "utf-8" else dialect.encoding
+    shown, encoding = None if dialect.header else names, "utf8" if dialect.encoding == "utf-8" else dialect.encoding
     for weight in (pa.string(),) if as_written else (pa.float64(), pa.string()):
         kinds = {name: weight if role == "weight" else pa.string() for role, name in columns.items()}
         try:
@@ -268,5 +257,5 @@ def _parse(
             error = failure
         if "weight" not in columns:
             break
-    check_records(path, dialect, partial(records, path, dialect, header))
+    check_records(path, dialect)
     raise FormatError(f"expected a table, got {str(error).splitlines()[0]}", path=path) from None
