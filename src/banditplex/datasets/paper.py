@@ -5,12 +5,13 @@ no layer of Vickers has 18. The docstrings list what was tried; the defaults giv
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from banditplex.datasets.catalog import CKM, VICKERS
 from banditplex.datasets.planted import similar_layer
-from banditplex.multiplex import Multiplex, Name
+from banditplex.multiplex import Multiplex
 from banditplex.rng import stream
 
 
@@ -29,9 +30,12 @@ def rand_internship(*, whole: bool = False, seed: int = 0) -> Multiplex:
 
     Parameters: `whole`: use all four towns, isolated physicians included. `seed`: seed of the near copies.
     """
+    from scipy.sparse.csgraph import connected_components
+
     base = CKM.load().subset(layers=["advice"]).to_undirected()
     if not whole:
-        base = base.subset(nodes=_largest_component(base))
+        _, town = connected_components(base.to_scipy("advice"), directed=False)
+        base = base.subset(nodes=base.node_names[town == np.bincount(town).argmax()].tolist())
     return _with_similar(base, "ckm", (90, 10, 10, 5, 1), stream(seed, "rand-internship"))
 
 
@@ -55,28 +59,14 @@ def small_3_layers(*, whole: bool = False, seed: int = 0) -> Multiplex:
     return _with_similar(base, "vickers", (90, 10), stream(seed, "small-3-layers"))
 
 
-def _largest_component(mx: Multiplex) -> list[Name]:
-    from scipy.sparse.csgraph import connected_components
-
-    _, component = connected_components(mx.to_scipy(mx.layer_names[0]), directed=False)
-    return mx.node_names[component == np.bincount(component).argmax()].tolist()
-
-
 def _with_similar(base: Multiplex, name: str, percents: Sequence[int], rng: np.random.Generator) -> Multiplex:
     """Return a multiplex of the single layer of `base` and near copies that share these percentages of its edges."""
-    copies = [
-        similar_layer(base.edge_index, base.num_nodes, percent / 100, rng, directed=base.directed)
-        for percent in percents
-    ]
+    layer, directed = (base.edge_index, base.num_nodes), base.directed
+    copies = [similar_layer(*layer, percent / 100, rng, directed=directed) for percent in percents]
     source, destination = np.concatenate([base.edge_index, *copies], axis=1)
     similar = [f"similar-{percent}" for percent in percents]  # a second copy of the same percentage ends in "b"
     names = [name, *(each + "b" * (each in similar[:place]) for place, each in enumerate(similar))]
-    return Multiplex.from_indices(
-        source,
-        destination,
-        np.repeat(np.arange(len(names)), base.num_edges),
-        node_names=base.node_names,
-        layer_names=names,
-        directed=base.directed,
-        metadata={"relevant": {name: ["similar-90"], "similar-90": [name]} | {other: [] for other in names[2:]}},
-    )
+    relevant = {name: ["similar-90"], "similar-90": [name]} | {other: [] for other in names[2:]}
+    known: dict[str, Any] = {"node_names": base.node_names, "layer_names": names, "metadata": {"relevant": relevant}}
+    layers = np.repeat(np.arange(len(names)), base.num_edges)
+    return Multiplex.from_indices(source, destination, layers, directed=directed, **known)

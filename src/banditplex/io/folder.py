@@ -77,17 +77,21 @@ def read(
     arrays = {name: _open_array(path / f"{name}.npy", entry) for name, entry in entries.items()}
     total = sum(entry["bytes"] for entry in entries.values())
     if total <= SMALL if verify is None else verify:
-        _verify(path, entries, total, progress)
+        done = 0
+        for name, entry in entries.items():
+            with (path / f"{name}.npy").open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+            if found != entry["sha256"]:
+                message = f"expected SHA-256 {entry['sha256']}, got {found}: its content has changed"
+                raise FormatError(message, path=path / f"{name}.npy")
+            done += entry["bytes"]
+            if progress:
+                progress(done, total)
     names = _node_names(arrays, path)
-    mx = from_arrays(
-        arrays,
-        tuple(header["layer_names"]),
-        names,
-        files=lambda name: path / (HEADER if name == "layer_names" else f"{name}.npy"),
-        directed=header["directed"],
-        node_types=_node_types(arrays, header.get("type_names"), len(names), path),
-        metadata=header["metadata"],
-    )
+    about = {"directed": header["directed"], "metadata": header["metadata"]}
+    about["node_types"] = _node_types(arrays, header.get("type_names"), len(names), path)
+    files = {"layer_names": path / HEADER} | {name: path / f"{name}.npy" for name in _NAMES}
+    mx = from_arrays(arrays, tuple(header["layer_names"]), names, files=files.__getitem__, **about)
     for name in ("num_nodes", "num_layers", "num_edges"):
         check(header[name], one_of(getattr(mx, name)), path=path / HEADER, what=name)
     return redirect(mx, directed)
@@ -178,19 +182,6 @@ def _node_types(arrays: Arrays, names: list[str] | None, num_nodes: int, path: P
         message = f"expected indices of {len(names)} types, got {index.max()}"
         raise FormatError(message, path=path / "node_type_index.npy")
     return np.array([*names, None], dtype=object)[:-1][index]
-
-
-def _verify(path: Path, entries: dict[str, Any], total: int, progress: Progress | None) -> None:
-    done = 0
-    for name, entry in entries.items():
-        with (path / f"{name}.npy").open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-        if found != entry["sha256"]:
-            message = f"expected SHA-256 {entry['sha256']}, got {found}: its content has changed"
-            raise FormatError(message, path=path / f"{name}.npy")
-        done += entry["bytes"]
-        if progress:
-            progress(done, total)
 
 
 # Header

@@ -193,10 +193,4 @@ def _index(column: Any, names: Any, path: Path) -> Ints:
     return place.astype(np.int64)[values.codes.to_numpy()]
 
 
-FORMAT = Format(
-    name="gatne",
-    description="GATNE folder with train.txt, valid.txt and test.txt",
-    suffixes=(),
-    read=read,
-    matches=_matches,
-)
+FORMAT = Format("gatne", "GATNE folder with train.txt, valid.txt and test.txt", (), read, matches=_matches)

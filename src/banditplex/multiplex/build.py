@@ -84,11 +84,22 @@ def sort_edges(
         layer, edges = layer[order], np.stack([source[order], destination[order]])
         new = np.ones(len(order), np.bool_)
         new[1:] = (np.diff(layer) != 0) | (np.diff(edges) != 0).any(axis=0)
-        weight, time = _merge(weight, time, order, None if new.all() else new, duplicates)
+        weight, time = _merge(weight, time, order, new, duplicates)
         offsets = np.searchsorted(layer[new], np.arange(num_layers + 1))
         return np.ascontiguousarray(edges[:, new]), offsets.astype(np.int64, copy=False), weight, time
     key = _pack(source, destination, layer, bits)
-    key, weight, time = _sort_keys(key, key_bits, weight, time, duplicates)
+    if not bool((key[1:] > key[:-1]).all()):
+        places: Ints | None = None
+        if weight is None and time is None and duplicates != "error":  # the original positions are not needed
+            key.sort()
+        else:
+            places = _stable_order(key, key_bits)
+            key = key[places]
+        first = np.ones(len(key), np.bool_)
+        np.not_equal(key[1:], key[:-1], out=first[1:])
+        if places is not None:
+            weight, time = _merge(weight, time, places, first, duplicates)
+        key = key if first.all() else key[first]
     edges = np.empty((2, len(key)), np.int64)
     np.right_shift(key, bits, out=edges[0])
     edges[0] &= (1 << bits) - 1
@@ -119,22 +130,6 @@ def _pack(source: Ints, destination: Ints, layer: Ints, bits: int) -> Ints:
     return key
 
 
-def _sort_keys(
-    key: Ints, bits: int, weight: Floats | None, time: Numbers | None, duplicates: str
-) -> tuple[Ints, Floats | None, Numbers | None]:
-    if bool((key[1:] > key[:-1]).all()):
-        return key, weight, time
-    if weight is None and time is None and duplicates != "error":  # the original positions are not needed
-        key.sort()
-        first = _firsts(key)
-        return key if first is None else key[first], None, None
-    order = _stable_order(key, bits)
-    key = key[order]
-    first = _firsts(key)
-    weight, time = _merge(weight, time, order, first, duplicates)
-    return key if first is None else key[first], weight, time
-
-
 def _stable_order(key: Ints, bits: int) -> Ints:
     """Return the order that sorts keys of `bits` bits; the sort is stable.
 
@@ -156,23 +151,16 @@ def _stable_order(key: Ints, bits: int) -> Ints:
     return order
 
 
-def _firsts(key: Ints) -> Bools | None:
-    """Mark the first of each run of equal keys; None if all keys differ."""
-    new = np.ones(len(key), np.bool_)
-    np.not_equal(key[1:], key[:-1], out=new[1:])
-    return None if new.all() else new
-
-
 def take(column: Any, which: npt.NDArray[Any]) -> Any:
     """Return the entries `which` of a column, or None if there is no column."""
     return None if column is None else column[which]
 
 
 def _merge(
-    weight: Floats | None, time: Numbers | None, order: Ints, first: Bools | None, duplicates: str
+    weight: Floats | None, time: Numbers | None, order: Ints, first: Bools, duplicates: str
 ) -> tuple[Floats | None, Numbers | None]:
-    """Return both columns in the given order, one entry per edge; `first` marks the first of each, None means all."""
-    if first is None:
+    """Return both columns in the given order, one entry per edge; `first` marks the first of each."""
+    if first.all():
         return take(weight, order), take(time, order)
     if duplicates == "error":
         message = "Expected each edge once per layer, got a duplicate (duplicates='sum' merges them)"

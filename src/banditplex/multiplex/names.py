@@ -13,6 +13,7 @@ from banditplex.errors import InputError
 Name = str | int
 """The name of a node or of a layer."""
 ONLY_LAYER = "edges"  # the layer of a table, graph or matrix that says none
+MOST_NODES = 1 << 31
 _SEPARATOR = re.compile(r"[\s/:|_.#-]+")
 Names = npt.NDArray[Any]  # int64, or objects that are all str
 
@@ -37,30 +38,23 @@ def as_names(values: Any, what: str) -> Names:
         return array.astype(np.int64, copy=False)
     if array.dtype.kind in "UT":
         return array.astype(object)
+    found = str(array.dtype)
     if array.dtype.kind == "O":
-        return _from_objects(array, what)
-    raise InputError(f"Expected {what} names that are all strings or all integers, got {array.dtype}.")
+        kinds = set(map(type, array.tolist()))
+        if kinds <= {str, np.str_}:
+            return array if kinds == {str} else np.array([str(name) for name in array], dtype=object)
+        if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
+            try:
+                return array.astype(np.int64)
+            except OverflowError:
+                raise InputError(f"Expected {what} names below 2**63, got {max(array)}.") from None
+        found = " and ".join(sorted(kind.__name__ for kind in kinds))
+    raise InputError(f"Expected {what} names that are all strings or all integers, got {found}.")
 
 
 def as_array(values: Any) -> Names:
     """Return `values` as an array of names; lists keep their elements, which numpy would convert to one type."""
     return np.asarray(values, dtype=object if isinstance(values, list | tuple) else None)
-
-
-def _from_objects(array: Names, what: str) -> Names:
-    kinds = set(map(type, array.tolist()))
-    if kinds <= {str, np.str_}:
-        return array if kinds == {str} else np.array([str(name) for name in array], dtype=object)
-    if all(issubclass(kind, int | np.integer) and kind is not bool for kind in kinds):
-        try:
-            return array.astype(np.int64)
-        except OverflowError:
-            raise InputError(f"Expected {what} names below 2**63, got {max(array)}.") from None
-    found = " and ".join(sorted(kind.__name__ for kind in kinds))
-    raise InputError(f"Expected {what} names that are all strings or all integers, got {found}.")
-
-
-MOST_NODES = 1 << 31
 
 
 def check_num_nodes(num_nodes: int | None) -> None:

@@ -164,8 +164,12 @@ def _plain(name: str) -> str:
 
 def suggest_layer(names: Collection[str], sample: Sample) -> str | None:
     """Return the column or attribute, of an unused one, whose name and values suggest that it is the layer."""
-    found = (name for usual in ROLES["layer"] for name in names if _plain(name) == usual)
-    return next((name for name in found if _may_be_layer(sample(name))), None)
+    for name in (name for usual in ROLES["layer"] for name in names if _plain(name) == usual):
+        filled = filled_texts(sample(name))
+        distinct = len(set(filled))
+        if 0 < distinct <= max(MANY, len(filled) // 10):
+            return name
+    return None
 
 
 def suggest_time(names: Collection[str], sample: Sample) -> str | None:
@@ -185,12 +189,6 @@ def find_direction(names: Collection[str], sample: Sample) -> str | None:
 def filled_texts(values: Iterable[object]) -> list[str]:
     """Return values as texts, but for those that are missing or blank."""
     return [text for value in values if value is not None and value == value and (text := str(value).strip())]
-
-
-def _may_be_layer(values: Sequence[object]) -> bool:
-    filled = filled_texts(values)
-    distinct = len(set(filled))
-    return distinct > 0 and not (distinct > MANY and 10 * distinct > len(filled))
 
 
 def assign_columns(

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from safetensors.numpy import load_file as load_arrays
 from safetensors.numpy import save as array_bytes
 from safetensors.torch import load_file as load_tensors
@@ -55,6 +54,10 @@ def save(folder: str | Path, fitted: FittedModel, config: Config, history: list[
     state = {} if fitted.policy is None else fitted.policy.state_dict()
     arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
     weights = {name: value.detach().cpu().contiguous() for name, value in fitted.model.state_dict().items()}
+    first: dict[int, str] = {}  # undirected models use one projection for both ends: it is stored once
+    for name, value in weights.items():
+        first.setdefault(value.data_ptr() if value.numel() else id(value), name)
+    weights = {name: weights[name] for name in first.values()}
     beside = beside_of(fitted.model)
     index = {
         "format": FORMAT,
@@ -76,7 +79,7 @@ def save(folder: str | Path, fitted: FittedModel, config: Config, history: list[
         "policy": {name: value for name, value in state.items() if name not in arrays},
         "history": history,
     }
-    data = dict(zip(FILES, (array_bytes(graph), array_bytes(arrays), tensor_bytes(_distinct(weights))), strict=True))
+    data = dict(zip(FILES, (array_bytes(graph), array_bytes(arrays), tensor_bytes(weights)), strict=True))
     index["sha256"] = {name: hashlib.sha256(content).hexdigest() for name, content in data.items()}
     with locked_folder(folder):
         _settle(folder, _known(folder))
@@ -264,14 +267,6 @@ def _of_pyg(name: str) -> Any:
 
     found = getattr(torch_geometric.nn, name, None)
     return found if isinstance(found, type) and issubclass(found, torch_geometric.nn.MessagePassing) else None
-
-
-def _distinct(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-    """Leave out names that share another's memory: undirected models use one projection for both ends."""
-    first: dict[int, str] = {}
-    for name, value in weights.items():
-        first.setdefault(value.data_ptr() if value.numel() else id(value), name)
-    return {name: weights[name] for name in first.values()}
 
 
 def _plain(value: Any) -> Any:

@@ -61,9 +61,7 @@ class Lock:
         key = path.parent.resolve() / path.name, threading.get_ident()
         lock = _HELD.get(key)
         if lock is None:
-            lock = cls(path, place or path)
-            lock._acquire()
-            _HELD[key] = lock
+            lock = _HELD[key] = cls(path, place or path)._acquired()
         lock._count += 1
         return lock
 
@@ -99,11 +97,11 @@ class Lock:
             got = "none or another: it was removed or replaced while it was written to"
             raise InputError(f"{self.place}: expected the lock of this process ({os.getpid()}), got {got}.")
 
-    def _acquire(self) -> None:
+    def _acquired(self) -> "Lock":
         try:
             for _ in range(PATIENCE):
                 if self._attempt():
-                    return
+                    return self
                 time.sleep(0.01)
         except OSError as error:
             raise InputError(f"{self.place}: cannot be written: {error.strerror or error}.") from None
