@@ -44,8 +44,7 @@ def _locate(file: File) -> tuple[File, Path]:
     return found
 
 
-COLLECTION = "https://manliodedomenico.com/data.php"
-"""The collection of multilayer networks of Manlio De Domenico and the CoMuNe Lab."""
+COLLECTION = "https://manliodedomenico.com/data.php"  # of Manlio De Domenico and the CoMuNe Lab
 ARCHIVE = "https://manliodedomenico.com/data/{}.zip"
 
 

@@ -5,7 +5,7 @@ Parquet tables: train, valid, test and the negatives of the last two, with the c
 layers.csv has the columns layer and name, in the order of the layers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -91,32 +91,26 @@ class Parts:
 
 
 def _read_folder(path: Path, names: Sequence[str], progress: Progress | None) -> Parts:
-    widths = [3 if name == "train" else 4 for name in names]
-    files = [path / f"{name}.txt" for name in names]
-    return read_parts(files, widths, (0, 1, 2), BLANKS, "type u v", progress)
+    files = {path / f"{name}.txt": 3 if name == "train" else 4 for name in names}
+    return read_parts(files, (0, 1, 2), BLANKS, "type u v", progress)
 
 
 def read_parts(
-    files: Sequence[Path],
-    widths: Sequence[int],
-    columns: tuple[int, int, int],
-    delimiter: str,
-    line: str,
-    progress: Progress | None,
+    files: Mapping[Path, int], columns: tuple[int, int, int], delimiter: str, line: str, progress: Progress | None
 ) -> Parts:
-    """Read files with a link per line: how many fields each has, and in which are layer, source and destination.
+    """Read files with a link per line, by their numbers of fields; `columns` are layer, source and destination.
 
     A fourth field is the label, 0 or 1. `line`: what a line of the first file looks like, for a message.
     """
     texts = [read_text(file) for file in files]
     done = np.cumsum([len(text) for text in texts]).tolist()
     parts: list[Rows] = []
-    for file, width, text in zip(files, widths, texts, strict=True):
+    for (file, width), text in zip(files.items(), texts, strict=True):
         parts.append(parse_rows(text, file, delimiter=delimiter, widths=range(width, width + 1)))
         if progress:
             progress(done[len(parts) - 1], done[-1])
     if not len(parts[0]):
-        raise FormatError(f"expected lines `{line}`, got an empty file", path=files[0])
+        raise FormatError(f"expected lines `{line}`, got an empty file", path=next(iter(files)))
     layers, (layer,) = index_fields(parts, columns[:1])
     nodes, (source, destination) = index_fields(parts, columns[1:])
     return Parts(parts, nodes, layers, layer, source, destination, np.concatenate([*map(_labels, parts)]))

@@ -35,7 +35,7 @@ def read_triple_splits(path: str | Path) -> Splits:
 
 
 def _read(files: list[Path], progress: Progress | None) -> Parts:
-    return read_parts(files, [3] * len(files), (1, 0, 2), "\t", "head relation tail", progress)
+    return read_parts(dict.fromkeys(files, 3), (1, 0, 2), "\t", "head relation tail", progress)
 
 
 def is_triples(path: Path) -> bool:

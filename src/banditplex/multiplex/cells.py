@@ -20,10 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 NOT_AVAILABLE = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None")
-MISSING = ("error", "drop")
-"""What is done about empty cells: they are refused; or rows without a node or layer are left out, and others filled."""
-FILLED = {"weight": "1", "time": "the earliest time"}
-"""What the edge of a row is taken to have if a cell is empty, and is not refused."""
+MISSING = ("error", "drop")  # empty cells are refused; or rows without node or layer are left out, and others filled
+FILLED = {"weight": "1", "time": "the earliest time"}  # what an edge is taken to have if a cell is empty
 _KINDS = {"source": "a node name", "destination": "a node name", "layer": "a layer name", "weight": "a number"}
 
 

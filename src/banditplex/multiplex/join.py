@@ -10,8 +10,7 @@ from banditplex.multiplex.names import NameIndex
 if TYPE_CHECKING:
     from banditplex.multiplex.value import Multiplex
 
-FEATURE_NAMES = "feature_names"
-"""The entry of `Multiplex.metadata` with the names of node features; town=Ulm is one of several values of a text."""
+FEATURE_NAMES = "feature_names"  # entry of `metadata`; town=Ulm is one of several values of a text
 
 
 def with_edges(mx: "Multiplex", later: "Multiplex") -> "Multiplex":

@@ -16,8 +16,7 @@ from banditplex.multiplex.notes import collected, note
 from banditplex.multiplex.roles import filled_texts, place
 from banditplex.multiplex.spelling import is_text
 
-THOUSANDS = {".": ".", ",": ",", " ": " \u00a0\u2009\u202f", "'": "'\u2019"}
-"""Separators of thousands, and the characters that each stands for."""
+THOUSANDS = {".": ".", ",": ",", " ": " \u00a0\u2009\u202f", "'": "'\u2019"}  # each with the characters it stands for
 POINTS = {".": "decimal points", ",": "decimal commas"}
 _NAMES = {".": "points", ",": "commas", " ": "spaces", "'": "apostrophes"}
 _HINT = "; missing='drop' reads empty cells as 1"

@@ -18,11 +18,9 @@ ROLES = {  # from the role of a column to its usual names; the first ones say it
     "source_type": ("source_type",),
     "destination_type": ("target_type", "destination_type"),
 }  # fmt: skip
-TIMES = ("timestamp", "datetime", "date", "when", "sent", "sent_at", "created_at")
-"""Names of columns that are the time if their values can be read as such."""
+TIMES = ("timestamp", "datetime", "date", "when", "sent", "sent_at", "created_at")  # if values can be read as times
 TWINS = ("12", "ab", "ij", "xy")  # last letters of two columns of nodes, as in household_1 and household_2
-YES, NO = ("yes", "true", "x", "y"), ("no", "false", "n", "-")
-"""Words in a column that says which rows are edges of a layer."""
+YES, NO = ("yes", "true", "x", "y"), ("no", "false", "n", "-")  # words that say whether a row is an edge
 EDGE_ROLES = tuple(ROLES)
 PAIR_ROLES = ("source", "destination")
 ALSO = {"target": "destination", "target_type": "destination_type"}  # other words for roles
@@ -31,8 +29,7 @@ DIRECTION = {"directed": True, "undirected": False}  # words in the column Type 
 _INDEX = {"", "Unnamed: 0", "__index_level_0__"}  # names of the index of a pandas table, in a file
 _DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}(\D|$)|\d{4}[./-]\d{1,2}$")
 _NUMBER = re.compile(r"[-+]?[\d.,' ]*\d[ ]?%?")
-MADE = ("layer of a wide table", "weight in a wide table")
-"""Columns that a wide table gets when it is read; notes do not name them."""
+MADE = ("layer of a wide table", "weight in a wide table")  # columns made of a wide table, which notes do not name
 ONE_LAYER = "; all edges are in one layer"  # what a note says if no column is the layer
 _DECIMAL = re.compile(r"-?[\d.,' ]*[.,]\d+")
 LISTED = 12  # columns that a message names

@@ -16,10 +16,8 @@ from banditplex.pairs.known import KnownPairs, contains, in_order, repeated, rep
 from banditplex.pairs.space import PairSpace, Propose, restrict
 
 NEGATIVES_AT_ONCE = 1 << 20  # number of negatives in memory at a time, where each positive has its own
-MAX_EMPTY_ROUNDS = 100
-"""Rounds of rejection sampling without a valid pair before the fallback: uniform proposals, then enumeration."""
-SCARCE = 1 / 16
-"""Layers in which a smaller share of pairs is free have their negatives listed: rejection would take too long."""
+MAX_EMPTY_ROUNDS = 100  # rounds without a valid pair before the fallback: uniform proposals, then enumeration
+SCARCE = 1 / 16  # if a smaller share of pairs is free, negatives are listed: rejection would take too long
 
 
 class NegativeSampler:

@@ -14,8 +14,7 @@ from banditplex.pairs.known import KnownPairs, contains, distinct
 from banditplex.pairs.negatives import NegativeSampler
 
 WALKS_AT_ONCE = 1 << 12  # pairs whose common neighbours are counted at once
-DENSE, MOST_NODES = 8, 1 << 12
-"""If at least one of so many pairs is linked, and there are not more nodes, all walks are one matrix product."""
+DENSE, MOST_NODES = 8, 1 << 12  # if one of so many pairs is linked, of few nodes, walks are a matrix product
 
 
 class NearbyPairs:

@@ -42,8 +42,7 @@ SCHEMA = {
     "history": [ROW],
     "sha256": {"*": SHA256},
 }
-MAX_DEPTH = 1000
-"""Convolutions without weights, which leave no trace in the file of weights, are not made more often than this."""
+MAX_DEPTH = 1000  # convolutions without weights leave no trace in the file: not more than this
 
 
 def check_numbers(index: Mapping[str, Any], path: Path) -> None:

@@ -16,8 +16,7 @@ from banditplex.schema import ANYTHING, parse
 from banditplex.storage.files import is_draft, locked_folder, regular, replace_file
 from banditplex.storage.lock import IN_FOLDER
 
-READING = "reading.json"
-"""How the data of a run were read: the options that a resumed run need not be given again, and notes."""
+READING = "reading.json"  # how the data were read: options that need not be given again, and notes
 NOTES = "notes"  # the entry of that file with notes on what was guessed, merged or left out, a list of strings
 
 

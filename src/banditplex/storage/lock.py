@@ -25,8 +25,7 @@ PATIENCE = 100  # hundredths of a second for the owner of a lock to write its na
 IN_FOLDER = ".lock"  # the name of the lock of a folder, inside it
 EXCLUSIVE = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW  # how a file is made that must not be there yet
 OWNER = {"pid": whole(1), "start": (type(None), int), "host": str, "since": str}
-_HELD: dict[tuple[Path, int], "Lock"] = {}
-"""Locks of this process by place and thread: one that is held may be taken again by its thread."""
+_HELD: dict[tuple[Path, int], "Lock"] = {}  # by place and thread, which may take its lock again
 
 
 class Owner(NamedTuple):

@@ -19,8 +19,7 @@ from banditplex.storage.lock import EXCLUSIVE, Lock, open_regular
 from banditplex.version import __version__
 
 Row = dict[str, Any]
-Check = Callable[[str, list[Row]], None]
-"""Called with the key and the rows of a task that are read; raises an `InputError` if they are not as written."""
+Check = Callable[[str, list[Row]], None]  # of the key and rows of a task; raises `InputError` if they are wrong
 FORMAT = "banditplex results 1"
 ROWS = "rows.jsonl"  # the result file of a folder of results
 SUFFIX = ".lock"  # of the name of the lock beside a result file

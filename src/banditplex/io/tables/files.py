@@ -29,8 +29,7 @@ KINDS = {"csv": (".csv", ".csv.gz"), "tsv": (".tsv", ".tsv.gz"), "xlsx": (".xlsx
 """Kinds of tables, and how the names of their files end."""
 SUFFIXES = tuple(suffix for suffixes in KINDS.values() for suffix in suffixes)
 BETWEEN = {"csv": ",", "tsv": "\t"}  # what is usual between the columns of text
-SPARSE = 10**7
-"""Cells that a sheet may always have; a larger one is refused if fewer than one of `FACTOR` cells is used."""
+SPARSE = 10**7  # cells that a sheet may always have; a larger one must use one of `FACTOR` cells
 
 
 class Part(NamedTuple):

@@ -35,22 +35,13 @@ def with_node_table(
     fold_case: bool = False,
     max_size: int | None = None,
 ) -> Multiplex:
-    """Return a multiplex with the node types, features and names of a table.
+    """Return a multiplex with the node types, features and names of a table, which has a row per node.
 
-    Parameters
-    ----------
-    mx
-        The multiplex. Nodes of the table that it lacks become nodes without edges.
-    path
-        A table with a row per node.
-    columns
-        Its columns: `id` (by default id, node, node_id, or the first column), `type` (type, node_type, kind), `name`
-        (new names of nodes) and `features` (names joined by "+"; by default all other columns of numbers, and of texts
-        with few distinct values, each of which is a feature that is 1 or 0). An empty name stands for no column.
-    fold_case
-        Whether an id is that of a node whose name differs only by case or spaces.
-    max_size
-        How many bytes the table may grow to. None: 64 MiB, or 100 times its size if that is more.
+    Nodes of the table that `mx` lacks become nodes without edges. `columns` names its columns: `id` (by default id,
+    node, node_id, or the first column), `type` (type, node_type, kind), `name` (new names of nodes) and `features`
+    (names joined by "+"; by default all other columns of numbers, and of texts with few distinct values, each of which
+    is a feature that is 1 or 0). An empty name stands for no column. With `fold_case`, an id may differ from the name
+    of its node by case or spaces. `max_size`: bytes that the table may grow to; None: 64 MiB, or 100 times its size.
     """
     path = Path(path)
     frame, given = read_whole(path, TableOptions(max_size=max_size)), dict(columns or {})
