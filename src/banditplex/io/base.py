@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+import pyarrow as pa
 
 from banditplex.errors import FormatError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.multiplex.names import Names, factorize
 from banditplex.multiplex.options import check_max_size
-from banditplex.multiplex.spelling import are_tidy
+from banditplex.multiplex.spelling import tidy
 from banditplex.schema import ANYTHING, DISTINCT_NAMES, check, check_version, parse
 
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")
@@ -93,7 +94,7 @@ def _implied(used: Names, declared: list[Name]) -> bool:
     found, _ = factorize(parse_names([str(name) for name in used.tolist()]))
     if found.dtype == object and all(map(_WHOLE.fullmatch, found.tolist())):
         return False  # names such as 7.0 would be read as integers
-    if found.dtype == object and not are_tidy(found.tolist()):
+    if found.dtype == object and tidy(pa.array(found, pa.string())).to_pylist() != found.tolist():
         return False  # spaces around names would be left out
     return bool(found.tolist() == declared)  # 1 != "1", so this compares types too
 

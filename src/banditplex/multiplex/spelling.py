@@ -17,12 +17,6 @@ def tidy(names: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     return pc.utf8_normalize(pc.utf8_trim_whitespace(names), "NFC")
 
 
-def are_tidy(names: Sequence[str]) -> bool:
-    """Return whether names are the same after `tidy`."""
-    array = pa.array(names, pa.string())
-    return bool(tidy(array).equals(array))
-
-
 def encoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a column of strings as indices into one dictionary of names."""
     column = column.cast(pa.string()) if pa.types.is_large_string(column.type) else column

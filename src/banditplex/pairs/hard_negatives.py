@@ -17,6 +17,7 @@ Candidates that their layer may not link, because of their type or as they have 
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.random import Generator
 
 from banditplex.arrays import Bools, Floats, Ints
 from banditplex.multiplex import Multiplex
@@ -41,7 +42,7 @@ class Candidates(NamedTuple):
 
 
 def hard_negatives(
-    train: Multiplex, layer: Ints, positives: Ints, each: int, known: KnownPairs, rng: np.random.Generator
+    train: Multiplex, layer: Ints, positives: Ints, each: int, known: KnownPairs, rng: Generator
 ) -> Ints:
     """Return `each` hard negatives (p, each, 2) of every positive (p, 2) in its layer (p,); `known`: no negatives."""
     half = each - each // 2
@@ -65,7 +66,7 @@ def hard_negatives(
 
 
 def _corrupt(
-    train: Multiplex, layer: Ints, positives: Ints, found: Ints, half: int, known: KnownPairs, rng: np.random.Generator
+    train: Multiplex, layer: Ints, positives: Ints, found: Ints, half: int, known: KnownPairs, rng: Generator
 ) -> Ints:
     """Return negatives (p, m, 2): positives with one end replaced by `found` (p, m), where -1 is a random node."""
     num_rows, each = found.shape
@@ -91,19 +92,12 @@ def _corrupt(
 
 
 def nearest_nodes(
-    train: Multiplex,
-    node: Ints,
-    layer: Ints,
-    count: int,
-    known: KnownPairs,
-    rng: np.random.Generator,
-    *,
-    reverse: Bools | None = None,
+    train: Multiplex, node: Ints, layer: Ints, count: int, known: KnownPairs, rng: Generator, reverse: Any = False
 ) -> Ints:
     """Return the `count` hardest candidates (i, count) of each node (i,) in its layer (i,), -1 if there are no more.
 
-    `node` must be sorted. A node itself and its known neighbours are excluded, and
-    so are pairs that the layer may not link: (node, candidate), or where `reverse` (i,) is True, (candidate, node).
+    `node` must be sorted. A node itself and its known neighbours are excluded, and so are pairs that the layer may not
+    link: (node, candidate), or where `reverse` (i,) is True, (candidate, node).
     """
     union = adjacency(train, None)
     union.data[:] = 1
@@ -112,13 +106,13 @@ def nearest_nodes(
     enough = count + known.degrees()[anchors]
     if known.space is not None:
         enough = np.full(len(anchors), train.num_nodes)  # any number of the best may be left out
-    backwards = np.zeros(len(node), np.bool_) if reverse is None else reverse
+    backwards = np.broadcast_to(reverse, len(node))
     work = np.cumsum(items * ((union[anchors] @ degree) + min(train.num_nodes, 4096)))
     nearest = np.empty((len(node), count), np.int64)
     for part in np.split(np.arange(len(anchors)), np.flatnonzero(np.diff(work // BUDGET)) + 1):
         found = _prune(score_candidates(union, degree, anchors[part]), anchors[part], enough[part])
         span = slice(first[part[0]], first[part[-1]] + items[part[-1]])
-        nearest[span] = _select(found, node[span], layer[span], backwards[span], items[part], count, known, rng)
+        nearest[span] = _select(found, node[span], layer[span], backwards[span], count, known, rng)
     return nearest
 
 
@@ -175,16 +169,10 @@ def _filter(found: Candidates, keep: Bools) -> Candidates:
 
 
 def _select(
-    found: Candidates,
-    node: Ints,
-    layer: Ints,
-    reverse: Bools,
-    items: Ints,
-    count: int,
-    known: KnownPairs,
-    rng: np.random.Generator,
+    found: Candidates, node: Ints, layer: Ints, reverse: Bools, count: int, known: KnownPairs, rng: Generator
 ) -> Ints:
-    """Return the `count` best candidates (i, count) of each node (i,) in its layer; anchor a has `items[a]` nodes."""
+    """Return the `count` best candidates (i, count) of each node (i,) in its layer; distinct nodes are the anchors."""
+    _, items = np.unique(node, return_counts=True)
     sizes = np.bincount(found.anchor, minlength=len(items))
     start = np.repeat(np.cumsum(sizes) - sizes, items)
     length = np.repeat(sizes, items)

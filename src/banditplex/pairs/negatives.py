@@ -15,6 +15,7 @@ from banditplex.multiplex import Multiplex, Name
 from banditplex.pairs.known import KnownPairs, contains, in_order, repeated, repeated_in_rows
 from banditplex.pairs.space import PairSpace, Propose, restrict
 
+Slots = Callable[[Ints], Ints]  # slots (n,), numbered row by row -> pairs (n, 2)
 NEGATIVES_AT_ONCE = 1 << 20  # number of negatives in memory at a time, where each positive has its own
 MAX_EMPTY_ROUNDS = 100  # rounds without a valid pair before the fallback: uniform proposals, then enumeration
 SCARCE = 1 / 16  # if a smaller share of pairs is free, negatives are listed: rejection would take too long
@@ -208,19 +209,12 @@ def draw_negatives(
 
 
 def fill_rows(
-    pairs: Ints,
-    keys: Ints,
-    layer: Ints,
-    known: KnownPairs,
-    propose: Callable[[Ints], Ints],
-    rng: Generator,
-    *,
-    fallback: Callable[[Ints], Ints],
+    pairs: Ints, keys: Ints, layer: Ints, known: KnownPairs, propose: Slots, rng: Generator, *, fallback: Slots
 ) -> Ints:
     """Return pairs (p, m, 2) in which the missing ones are replaced by negatives, without repetition within a row.
 
-    Parameters: `keys` (p, m), -1 for missing pairs; `layer` (p,), the layer of each row; `propose`, which maps slots
-    (n,), numbered row by row, to pairs (n, 2); `fallback`, as in `draw_negatives`.
+    Parameters: `keys` (p, m), -1 for missing pairs; `layer` (p,), the layer of each row; `propose`, and `fallback` as
+    in `draw_negatives`.
     """
     num_rows, each = keys.shape
     flat, key = pairs.reshape(-1, 2), keys.reshape(-1).copy()
