@@ -42,10 +42,7 @@ class Splits(NamedTuple):
 def read(
     path: Path, *, directed: bool | None = None, part: str = "train", progress: Progress | None = None
 ) -> Multiplex:
-    """Read the training graph of a GATNE folder; `part="all"` adds the positive validation and test pairs.
-
-    The nodes are those of all files, negative pairs included, so all parts have the same nodes.
-    """
+    """Read the training graph, with `part="all"` all positive pairs; nodes are those of all files and pairs."""
     check_choice("part", part, ("train", "all"))
     there = [name for name in PARTS if name == "train" or part == "all" or (path / f"{name}.txt").exists()]
     table = _read_folder(path, there, progress)

@@ -185,10 +185,7 @@ def _check_listed(
 
 
 def _edge_values(edges: Sequence[Edge], role: str, name: str | None, known: set[str]) -> npt.NDArray[Any] | None:
-    """Return a numeric attribute of all edges; None if none was requested and the default is not declared.
-
-    An edge of a layer without the attribute has weight 1; without a time, it is refused.
-    """
+    """Return an attribute of all edges, None if there is none; a missing weight is 1, a missing time is refused."""
     attribute = role if name is None else name
     if attribute not in known:
         if name is None:

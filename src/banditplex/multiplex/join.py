@@ -85,9 +85,9 @@ def _same_features(mx: "Multiplex", later: "Multiplex") -> Any:
         if counts[0] != counts[1]:
             raise InputError(f"Expected {counts[0]} node features, as training had, got {counts[1]}.")
         return later.node_features
-    texts = [{name.partition("=")[0] for name in each if "=" in name} for each in (names, found)]
+    texts = {name.partition("=")[0] for name in found if "=" in name}
     place = {name: index for index, name in enumerate(found)}
-    lacking = next((name for name in names if name not in place and name.partition("=")[0] not in texts[1]), None)
+    lacking = next((name for name in names if name not in place and name.partition("=")[0] not in texts), None)
     if lacking is not None:
         raise InputError(f"Expected the node feature {lacking!r}, as training had it, got {', '.join(found)}.")
     nothing = np.zeros(len(later.node_features))

@@ -127,10 +127,7 @@ def pool_negatives(mx: Multiplex, layer: Ints, known: KnownPairs, rng: Generator
 def own_negatives(
     mx: Multiplex, layer: Ints, each: int, known: KnownPairs, rng: Generator, *, kind: str = "uniform"
 ) -> Ints:
-    """Return `each` negatives (p, each, 2) for every entry of `layer` (p,), without repetition within an entry.
-
-    Apart from the result, memory is bounded by `NEGATIVES_AT_ONCE` pairs.
-    """
+    """Return `each` negatives (p, each, 2) per entry of `layer` (p,), none twice in an entry, in bounded memory."""
     need = each * (np.bincount(layer, minlength=mx.num_layers) > 0)
     propose, fallback = _proposals(mx, known, kind, need)
     pairs = np.zeros((len(layer), each, 2), np.int64)

@@ -25,10 +25,7 @@ TREE, ABOUT = "tree", "about"
 
 
 def pack(tree: Any) -> tuple[Any, Arrays]:
-    """Return a tree as JSON, in which every object is one tagged thing, and the arrays that it points to.
-
-    Trees are made of None, numbers, strings, lists, tuples, dictionaries, numpy arrays and torch tensors.
-    """
+    """Return a tree of plain values, lists, tuples, dicts, arrays and tensors as tagged JSON, and its arrays."""
     from torch import Tensor
 
     arrays: Arrays = {}
