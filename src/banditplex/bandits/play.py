@@ -66,8 +66,7 @@ def play(
         policy.update(draw, drawn)
         expected_loss = np.einsum("rn,rn->r", inclusion, mean)
         tally.add(draw, drawn, expected_loss, mean)
-        measured = (drawn.sum(axis=1), expected_loss, tally.regret(), tally.estimated_regret(), tally.bound())
-        parts = (draw.arms, draw.probability, inclusion, *measured)
+        parts = (draw.arms, draw.probability, inclusion, drawn.sum(axis=1), expected_loss, *tally.measure())
         yield Round(number, *(parts if np.ndim(row) == 2 else (part[0] for part in parts)))
 
 
@@ -95,15 +94,11 @@ class _Tally:
         spread = np.einsum("rk,rk->r", drawn, estimate) - total * total / self.k
         self.V += np.maximum(spread, 0.0)
 
-    def regret(self) -> FloatArray:
-        return self.expected_loss - _smallest(self.arm_loss, self.k)
-
-    def estimated_regret(self) -> FloatArray:
-        return self.loss - _smallest(self.estimate, self.k)
-
-    def bound(self) -> FloatArray:
-        bound: FloatArray = (6.0 * self.k + 4.0 * self.D) * self.E + 6.0 * np.sqrt(self.V * self.D)
-        return bound
+    def measure(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return regret, estimated regret, and the bound on it."""
+        bound = (6.0 * self.k + 4.0 * self.D) * self.E + 6.0 * np.sqrt(self.V * self.D)
+        regret = self.expected_loss - _smallest(self.arm_loss, self.k)
+        return regret, self.loss - _smallest(self.estimate, self.k), bound
 
 
 def _smallest(totals: FloatArray, k: int) -> FloatArray:

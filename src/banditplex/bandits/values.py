@@ -162,15 +162,12 @@ class Feedback:
 
     def sum(self, values: FloatArray) -> FloatArray:
         """Return the sums of `values` per row."""
-        total: FloatArray = np.add.reduceat(values, self.start)
-        return total
+        return np.add.reduceat(values, self.start)
 
     def max(self, values: FloatArray) -> FloatArray:
         """Return the largest of `values` per row."""
-        highest: FloatArray = np.maximum.reduceat(values, self.start)
-        return highest
+        return np.maximum.reduceat(values, self.start)
 
     def min(self, values: FloatArray) -> FloatArray:
         """Return the smallest of `values` per row."""
-        lowest: FloatArray = np.minimum.reduceat(values, self.start)
-        return lowest
+        return np.minimum.reduceat(values, self.start)

@@ -50,7 +50,8 @@ class Encoder(nn.Module):
         self.averages = conv == "sage"  # so neighbours can be sampled; other convolutions may sum, or divide by degrees
         hops = 1 if conv in CONVOLUTIONS else count_hops(self.convs[0], width)
         self.reach = depth * hops + (not self.averages)  # hops that the result depends on, degrees included
-        self.takes_mean, self.takes_weights = (takes(self.convs[0], name) for name in ("mean", "edge_weight"))
+        taken = inspect.signature(self.convs[0].forward).parameters
+        self.takes_mean, self.takes_weights = "mean" in taken, "edge_weight" in taken
 
     def forward(self, block: Block, features: Tensor | None) -> Tensor:
         """Return the embedding of each vertex of a block that was asked for; `features` (num_nodes, F), if any."""
@@ -191,8 +192,3 @@ def count_hops(conv: nn.Module, width: int, trials: int = 4) -> int:
             if not torch.equal(try_convolution(conv, x)[0], try_convolution(conv, other)[0]):
                 return distance
     return 1
-
-
-def takes(conv: nn.Module, name: str) -> bool:
-    """Say whether a convolution's `forward` has a parameter of that name."""
-    return name in inspect.signature(conv.forward).parameters

@@ -15,8 +15,7 @@ import torch
 from torch import Tensor
 
 from banditplex import backend
-from banditplex.backend import Lists as Lists
-from banditplex.backend import cross_columns
+from banditplex.backend import Lists, cross_columns
 from banditplex.nn.graph import PackedGraph
 from banditplex.nn.panels import Panels
 from banditplex.nn.paths import TABLE, Paths

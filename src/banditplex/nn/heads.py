@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from banditplex.backend import HeadWeights, ListedWeights, Rows
+from banditplex.backend import HeadWeights, Rows
 from banditplex.nn.pair_features import PairFeatures
 
 WIDE = 32
@@ -82,10 +82,6 @@ class Listed(nn.Module):
         super().__init__()
         self.of_layer = nn.Parameter(torch.zeros(num_layers * (1 + directed), rank))
         self.of_target = nn.Parameter(0.3 + 0.3 * torch.randn(num_layers, rank))
-
-    def weights(self) -> ListedWeights:
-        """Return the weights, as backends read them."""
-        return ListedWeights(self.of_layer, self.of_target)
 
     def each(self, size: int, target: Tensor, which: Tensor, layer: Tensor, reverse: Tensor) -> Tensor:
         """Return the parts of the sums that `forward` returns, one for each entry of the lists."""

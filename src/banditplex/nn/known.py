@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from banditplex import backend
-from banditplex.nn.evidence import Lists
+from banditplex.backend import Lists
 from banditplex.nn.pair_features import PairFeatures, other_features, own_features
 from banditplex.nn.view import View
 
@@ -34,12 +34,17 @@ class Known:
     def of(cls, view: View, pairs: Tensor, target: Tensor, *, lists: bool = True, others: bool = False) -> "Known":
         """Look up pairs (n, 2) of targets (n,)."""
         own = own_features(view.graph, pairs, target, view.visibility, listed=False)
-        there = _in_other_layers(view, pairs, target, own.row) if others else None
+        there = None
+        if others:
+            every = torch.arange(view.graph.num_plain - 1, device=target.device)
+            layers = every + (every >= target.unsqueeze(1)).long()
+            found = other_features(view.graph, pairs, own.row, layers, view.visibility, listed=False).values
+            there = found.view(*layers.shape, found.shape[1])
         if view.evidence is None:
             return cls(own.values, own.row, None, there)
-        found = view.evidence.lists_of(pairs, target) if lists or view.graph.directed else None
-        values = torch.cat([own.values, view.evidence.columns(pairs, target, found)], 1)
-        return cls(values, own.row, found if lists else None, there)
+        having = view.evidence.lists_of(pairs, target) if lists or view.graph.directed else None
+        values = torch.cat([own.values, view.evidence.columns(pairs, target, having)], 1)
+        return cls(values, own.row, having if lists else None, there)
 
     def take(self, at: Tensor) -> "Known":
         """Return what is known of some pairs."""
@@ -59,14 +64,6 @@ class Known:
             return other_features(view.graph, pairs, self.row, layers, view.visibility, listed=False)
         values = backend.take_layers(self.others, target, layers)
         return PairFeatures.without_lists(values, pairs, layers.reshape(-1), self.row[:, :0])
-
-
-def _in_other_layers(view: View, pairs: Tensor, target: Tensor, row: Tensor) -> Tensor:
-    """Return the features (n, L - 1, G) of pairs (n, 2) in all layers but their targets (n,)."""
-    every = torch.arange(view.graph.num_plain - 1, device=target.device)
-    layers = every + (every >= target.unsqueeze(1)).long()
-    found = other_features(view.graph, pairs, row, layers, view.visibility, listed=False).values
-    return found.view(*layers.shape, found.shape[1])
 
 
 def joined(parts: list[Known]) -> Known:

@@ -10,7 +10,7 @@ from functools import cached_property
 import torch
 from torch import Tensor, nn
 
-from banditplex.backend import NO_WEIGHTS, Asked, Lists, Pass, Weights, compute_terms
+from banditplex.backend import NO_WEIGHTS, Asked, ListedWeights, Lists, Pass, Weights, compute_terms
 from banditplex.nn.embedding import embed, gather
 from banditplex.nn.encoder import Convolution, Encoder
 from banditplex.nn.evidence import num_evidence
@@ -27,11 +27,8 @@ MAX_OTHER = 16
 RANK = 2
 """Rank of the correction for each pair of target and drawn layer: whether it helps, and in which way."""
 
-
 Described = tuple[PairFeatures, PairFeatures, Lists | None]
 """Pairs in their target layers and in drawn layers, and the layers that have them."""
-Embedded = tuple[Block, Tensor]
-"""Vertices, and their embeddings."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +87,7 @@ class MultiplexModel(nn.Module):
         return Logits(logit, terms.view_as(query.layers), *(embedded or ()))
 
     def terms(
-        self, described: Described, target: Tensor, k: int, embedded: Embedded | None = None
+        self, described: Described, target: Tensor, k: int, embedded: tuple[Block, Tensor] | None = None
     ) -> tuple[Tensor, Tensor]:
         """Return the terms (P,) and (P * k,) of pairs in target layers and in drawn layers, with embeddings, if any."""
         own, other, _ = described
@@ -109,7 +106,7 @@ class MultiplexModel(nn.Module):
 
     def weights(self) -> Weights:
         """Return the weights of all terms."""
-        listed = NO_WEIGHTS if self.listed is None else self.listed.weights()
+        listed = NO_WEIGHTS if self.listed is None else ListedWeights(self.listed.of_layer, self.listed.of_target)
         return Weights(self.own.weights(), self.other.weights(), listed)
 
     def describe(self, view: View, query: Query) -> Described:
