@@ -9,6 +9,7 @@ from importlib import import_module
 from itertools import zip_longest
 from pathlib import Path
 from types import FunctionType
+from unittest.mock import patch
 
 import pytest
 
@@ -60,11 +61,11 @@ def name(page: Path) -> str:
         if blocks(page, "python")
     ],
 )
+@patch.dict(POLICIES)  # a policy that a page registers is gone afterwards
 def test_python_blocks_run(page, tmp_path, monkeypatch, capsys):
     """All python blocks of a page run one after another, in an empty folder, and print the block of text below them."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    monkeypatch.setattr(POLICIES, "_things", dict(POLICIES))  # a policy that a page registers is gone afterwards
     space = {"__name__": "__main__"}
     for code, shown in PRINTS.findall(page.read_text(encoding="utf-8")):
         exec(compile(code, name(page), "exec"), space)

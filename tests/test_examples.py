@@ -5,6 +5,7 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -20,7 +21,8 @@ def apart(tmp_path, monkeypatch):
     """Run in an empty folder, without a window for figures; a policy that an example registers is gone afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    monkeypatch.setattr(POLICIES, "_things", dict(POLICIES))
+    with patch.dict(POLICIES):
+        yield
 
 
 @pytest.mark.filterwarnings("ignore:.* ids are shared by")  # shop.py

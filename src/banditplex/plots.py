@@ -7,6 +7,8 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from banditplex.storage.files import replace_file, replacing
 
 if TYPE_CHECKING:
@@ -51,8 +53,6 @@ def grid(axes: "Axes", axis: Any = "y") -> None:
 
 def band(axes: "Axes", x: Any, y: Any, error: Any, colour: str, style: str = "-", *, alpha: float, **line: Any) -> None:
     """Draw a line with a shaded band of one error above and below."""
-    import numpy as np
-
     x, y, error = (np.asarray(values, dtype=float) for values in (x, y, np.nan_to_num(error)))
     axes.fill_between(x, y - error, y + error, color=colour, alpha=alpha, linewidth=0)
     axes.plot(x, y, style, color=colour, **line)

@@ -1,8 +1,8 @@
 """Tables of what can be chosen by name: policies, formats, data sets, relevances."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from difflib import get_close_matches
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from banditplex.errors import InputError
 
@@ -15,7 +15,7 @@ def check_choice(name: str, value: object, choices: Iterable[str]) -> None:
         raise InputError(f"Expected {name} to be one of {', '.join(known)}, got {value!r}.")
 
 
-class Registry(Mapping[str, T], Generic[T]):
+class Registry(dict[str, T]):
     """A table from names to things, in order of registration, that refuses duplicates and lists what it knows.
 
     >>> colours: Registry[int] = Registry("colour")
@@ -28,27 +28,16 @@ class Registry(Mapping[str, T], Generic[T]):
     """
 
     def __init__(self, kind: str) -> None:
+        super().__init__()
         self._kind = kind
-        self._things: dict[str, T] = {}
 
     def add(self, name: str, thing: T) -> None:
         """Enter `thing` under `name`, which must be free."""
-        if name in self._things:
+        if name in self:
             raise ValueError(f"Expected a new {self._kind} name, got {name!r}, which is registered already.")
-        self._things[name] = thing
+        self[name] = thing
 
-    def __getitem__(self, name: str) -> T:
-        if name in self._things:
-            return self._things[name]
-        close = get_close_matches(str(name), self._things, n=1)
+    def __missing__(self, name: str) -> T:
+        close = get_close_matches(str(name), self, n=1)
         hint = f"; did you mean {close[0]!r}?" if close else "."
-        raise InputError(f"Unknown {self._kind} {name!r}{hint} Known: {', '.join(self._things)}.")
-
-    def __contains__(self, name: object) -> bool:
-        return name in self._things
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._things)
-
-    def __len__(self) -> int:
-        return len(self._things)
+        raise InputError(f"Unknown {self._kind} {name!r}{hint} Known: {', '.join(self)}.")

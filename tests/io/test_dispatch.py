@@ -290,7 +290,7 @@ def test_a_write_that_fails_leaves_nothing(error, tmp_path, monkeypatch):
         path.with_name("companion.txt").write_text("and some more")
         raise error
 
-    monkeypatch.setitem(formats._things, "half", Format("half", "breaks off", (".half",), read, half))
+    monkeypatch.setitem(formats, "half", Format("half", "breaks off", (".half",), read, half))
     lay_out(tmp_path, {"old.half": "what stood here"})
     expected = InputError if isinstance(error, OSError) else type(error)
     for name, overwrite in (("new.half", False), ("old.half", True)):

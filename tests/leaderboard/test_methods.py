@@ -93,8 +93,8 @@ def test_a_baseline_may_declare_its_grid_as_an_attribute_or_a_class_method(monke
         def grid(cls):
             return [{"a": 5}]
 
-    monkeypatch.setitem(BASELINES._things, "first", partial(First))
-    monkeypatch.setitem(BASELINES._things, "second", Second)
+    monkeypatch.setitem(BASELINES, "first", partial(First))
+    monkeypatch.setitem(BASELINES, "second", Second)
     methods = find_methods()
     assert methods["first"].trials(10) == [{}, {"a": 2}]
     assert methods["second"].trials(10) == [{}, {"a": 5}]

@@ -59,5 +59,4 @@ class CostAware(Policy):
 
     def _priced(self, instance: IntArray, arm: IntArray, loss: FloatArray) -> FloatArray:
         """Return losses times price factors."""
-        priced: FloatArray = loss * self._factor[instance % len(self._factor), arm]
-        return priced
+        return loss * self._factor[instance % len(self._factor), arm]

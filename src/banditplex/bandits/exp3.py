@@ -15,8 +15,7 @@ from banditplex.bandits.values import Feedback, importance_weighted
 def learning_rate(policy: Policy, rows: Rows) -> FloatArray:
     """Return eta = sqrt(k ln(n/k) / (n t)) of the next round t (rows,), for losses up to 1."""
     n, k = policy.num_arms, policy.k
-    eta: FloatArray = np.sqrt(k * np.log(n / k) / (n * (policy._state.instance["t"][rows] + 1.0)))
-    return eta
+    return np.sqrt(k * np.log(n / k) / (n * (policy._state.instance["t"][rows] + 1.0)))
 
 
 @register("exp3")

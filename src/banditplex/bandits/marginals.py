@@ -110,8 +110,7 @@ def find_columns(arms: NDArray[np.integer], row: IntArray, arm: IntArray) -> Int
     if len(row) > step:
         parts = [slice(low, low + step) for low in range(0, len(row), step)]
         return np.concatenate([find_columns(arms, row[part], arm[part]) for part in parts])
-    columns: IntArray = (arms[row] == arm.astype(arms.dtype)[:, None]).argmax(axis=1)
-    return columns
+    return (arms[row] == arm.astype(arms.dtype)[:, None]).argmax(axis=1)
 
 
 def dense(parts: Sequence[Marginals], num_arms: int) -> FloatArray:
@@ -146,5 +145,4 @@ def _skip(known: NDArray[np.integer], ranks: IntArray) -> IntArray:
     known[i] - i <= rank.
     """
     gaps = known - np.arange(known.shape[1])
-    arm: IntArray = ranks + (gaps[:, :, None] <= ranks[:, None, :]).sum(axis=1)
-    return arm
+    return ranks + (gaps[:, :, None] <= ranks[:, None, :]).sum(axis=1)

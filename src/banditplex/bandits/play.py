@@ -103,8 +103,7 @@ class _Tally:
 
 def _smallest(totals: FloatArray, k: int) -> FloatArray:
     """Return the sum of the k smallest entries of each row of `totals` (R, n)."""
-    least: FloatArray = np.partition(totals, k - 1, axis=1)[:, :k].sum(axis=1) if k > 1 else k * totals.min(axis=1)
-    return least
+    return np.partition(totals, k - 1, axis=1)[:, :k].sum(axis=1) if k > 1 else k * totals.min(axis=1)
 
 
 def _checked(row: ArrayLike, policy: Policy, name: str) -> FloatArray:

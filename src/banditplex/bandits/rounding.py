@@ -89,14 +89,12 @@ def exp(y: FloatArray, out: FloatArray | None = None) -> FloatArray:
 
 def row_sum(values: FloatArray, size: NDArray[Any] | None = None) -> FloatArray:
     """Return the sum over all arms of each row."""
-    total: FloatArray = values.sum(axis=1) if size is None else np.vecdot(values, size)
-    return total
+    return values.sum(axis=1) if size is None else np.vecdot(values, size)
 
 
 def row_min(values: FloatArray, size: FloatArray | None = None) -> FloatArray:
     """Return the smallest value over all arms of each row."""
-    lowest: FloatArray = (values if size is None else np.where(size > 0, values, np.inf)).min(axis=1)
-    return lowest
+    return (values if size is None else np.where(size > 0, values, np.inf)).min(axis=1)
 
 
 def _largest_free(y: FloatArray, k: int, size: FloatArray | None) -> FloatArray:
@@ -121,8 +119,7 @@ def _largest_free(y: FloatArray, k: int, size: FloatArray | None) -> FloatArray:
             step = top[:, j + 1] - top[:, j] if j + 1 < m else 0.0
             excess = np.logaddexp(log_count[:, j], excess + step)
             fits[:, j] |= np.log(np.maximum(k - before[:, j], 1.0)) <= excess
-    pivot: FloatArray = np.take_along_axis(top, fits.argmax(axis=1)[:, None], 1)[:, 0]
-    return pivot
+    return np.take_along_axis(top, fits.argmax(axis=1)[:, None], 1)[:, 0]
 
 
 def invert(length: FloatArray, rng: np.random.Generator) -> IntArray:
@@ -134,8 +131,7 @@ def invert(length: FloatArray, rng: np.random.Generator) -> IntArray:
     u = rng.random(rows)
     if columns <= 64 or length.size <= FEW:
         ends = np.add.accumulate(length, axis=1)
-        first: IntArray = (ends > (u * ends[:, -1])[:, None]).argmax(axis=1)  # u < 1, so the last end is above
-        return first
+        return (ends > (u * ends[:, -1])[:, None]).argmax(axis=1)  # u < 1, so the last end is above
     step = isqrt(columns)
     blocks = np.cumsum(np.add.reduceat(length, np.arange(0, columns, step), axis=1), axis=1)
     block, rest = _find(blocks, u * blocks[:, -1])

@@ -207,5 +207,4 @@ def _ranks(owner: IntArray) -> IntArray | int:
     if np.count_nonzero(first) == len(first):
         return 0
     order = np.arange(len(owner))
-    rank: IntArray = order - np.maximum.accumulate(np.where(np.append(True, first), order, 0))
-    return rank
+    return order - np.maximum.accumulate(np.where(np.append(True, first), order, 0))

@@ -1,19 +1,8 @@
 """Evaluation of link prediction: splits without leakage, negatives, metrics, cross-validation and paired tests."""
 
-from banditplex.evaluation.metrics import (
-    LayerMetrics,
-    accuracy,
-    average_precision,
-    average_precision_at,
-    brier,
-    evaluate_layers,
-    evaluate_scores,
-    f1,
-    hits,
-    mrr,
-    ranks,
-    roc_auc,
-)
+# isort: off
+from banditplex.evaluation.metrics import LayerMetrics, accuracy, average_precision, average_precision_at, brier
+from banditplex.evaluation.metrics import evaluate_layers, evaluate_scores, f1, hits, mrr, ranks, roc_auc
 from banditplex.evaluation.protocol import evaluate
 from banditplex.evaluation.ranking import filtered_ranking, filtered_ranks
 from banditplex.evaluation.split import FixedSplit, Split, fixed_split, k_fold, split, temporal_split

@@ -7,16 +7,14 @@ means of trials. If several methods are compared with a reference, p-values are 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from banditplex.arrays import Floats
 from banditplex.errors import InputError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NOT_METRICS = {"method", "trial", "fold", "scope", "layer", "train_edges", "test_edges", "fit_seconds", "score_seconds"}
 """Columns of the rows of `evaluate` that are not metrics."""
@@ -88,7 +86,7 @@ def summary(
     reference: str | None = None,
     scope: str = "mean",
     confidence: float = 0.95,
-) -> "pd.DataFrame":
+) -> pd.DataFrame:
     """Return a table of methods x metrics: means, and differences to a reference method on the same splits.
 
     Parameters
@@ -109,8 +107,6 @@ def summary(
     (difference_error); p of the corrected t-test over runs, and p_wilcoxon of the signed-rank test over trial means.
     Both p-values are adjusted with Holm's method for the number of methods compared with the reference.
     """
-    import pandas as pd
-
     frame: Any = pd.DataFrame([row for row in rows if row["scope"] == scope])
     if frame.empty:
         raise InputError(f"Expected rows of scope {scope!r}, got none.")
@@ -137,10 +133,8 @@ def _check_names(parameter: str, names: Sequence[str] | None, known: Sequence[st
     return list(names or known)
 
 
-def _compare(table: Any, reference: str, metric: str, ratio: float, confidence: float) -> "pd.DataFrame":
+def _compare(table: Any, reference: str, metric: str, ratio: float, confidence: float) -> pd.DataFrame:
     """Return the rows of the summary for one metric, from a table of runs (trial, fold) x methods."""
-    import pandas as pd
-
     lines = []
     for method in table.columns:
         runs = table[method].to_numpy()

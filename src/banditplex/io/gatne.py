@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from banditplex.arrays import Bools, Ints
 from banditplex.errors import FormatError
@@ -154,8 +155,6 @@ class _Tables:
     """The tables of a folder, with names replaced by indices; nodes are those of train.parquet, sorted."""
 
     def __init__(self, folder: Path) -> None:
-        import pandas as pd
-
         layers, train = pd.read_csv(folder / "layers.csv"), pd.read_parquet(folder / "train.parquet")
         nodes = pd.Index(sorted({*train["source"].unique(), *train["target"].unique()}))
         self._folder, self._layer_names = folder, layers["name"].tolist()
@@ -169,8 +168,6 @@ class _Tables:
 
     def columns(self, part: str) -> Ints:
         """Return indices of source, target and layer, (3, n)."""
-        import pandas as pd
-
         path = self._folder / f"{part}.parquet"
         frame = pd.read_parquet(path)
         return np.stack([_index(frame[name], names, path) for name, names in self._known.items()])

@@ -1,7 +1,7 @@
 """Worker processes: `Worker` is the parent's handle of one, `main` runs in the child.
 
-Messages are pickles with a length prefix, on the child's stdin and stdout. The child does not import the parent's
-script, and exits when its stdin closes, so that it never outlives the parent.
+Messages are pickles, through a `multiprocessing.Pipe` that is the child's stdin and stdout. The child does not import
+the parent's script, and exits when the pipe closes, so that it never outlives the parent.
 
 `concurrent.futures.ProcessPoolExecutor` does less (tried with real kills). One killed worker fails all unfinished tasks
 with BrokenProcessPool, which names neither task nor signal. Workers survive a parent killed by SIGKILL, idle or busy,
@@ -12,18 +12,17 @@ functions are not found; fork is unsafe beside threads.
 import os
 import pickle
 import signal
-import struct
 import subprocess
 import sys
-from contextlib import suppress
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any, BinaryIO
+from typing import Any
 
 from banditplex.jobs.task import Function, Outcome, attempt_remotely, failure
 
 THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
-LENGTH = struct.Struct("<Q")
 
 
 class WorkerDied(Exception):
@@ -41,23 +40,21 @@ class Worker:
 
     def __init__(self, function: bytes) -> None:
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(path or os.getcwd() for path in sys.path)}
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", "from banditplex.jobs.worker import main; main()"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment | dict.fromkeys(THREADS, "1"),
-        )  # fmt: skip
-        self._unsent_function: bytes | None = function
+        self._pipe, theirs = Pipe()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-c", "from banditplex.jobs.worker import main; main()"],
+                stdin=theirs.fileno(), stdout=theirs.fileno(), env=environment | dict.fromkeys(THREADS, "1"),
+            )  # fmt: skip
+        self._unsent = [function]
 
     def call(self, task: Any) -> Outcome:
         """Send a task to the process and wait for its outcome; raise `WorkerDied` if the process ends first."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        message = pickled(task)
+        self._unsent.append(pickled(task))
         try:
-            if self._unsent_function is not None:
-                _send(self._process.stdin, self._unsent_function)
-                self._unsent_function = None
-            _send(self._process.stdin, message)
-            return pickle.loads(_receive(self._process.stdout))
+            while self._unsent:
+                self._pipe.send_bytes(self._unsent.pop(0))
+            return self._pipe.recv()
         except (EOFError, OSError):
             raise WorkerDied(self._process.wait()) from None
 
@@ -66,11 +63,9 @@ class Worker:
         self._process.kill()
 
     def close(self) -> None:
-        """Wait until the process has ended and close its pipes; no thread may be waiting in `call`."""
+        """Wait until the process has ended and close the pipe; no thread may be waiting in `call`."""
         self._process.wait()
-        for pipe in (self._process.stdin, self._process.stdout):
-            with suppress(OSError):  # the process may have left input unread
-                pipe.close()  # type: ignore[union-attr]
+        self._pipe.close()
 
 
 def pickled(value: Any) -> bytes:
@@ -82,34 +77,16 @@ def pickled(value: Any) -> bytes:
     return dumps(value)
 
 
-def _send(file: BinaryIO | Any, message: bytes) -> None:
-    file.write(LENGTH.pack(len(message)))
-    file.write(message)
-    file.flush()
-
-
-def _receive(file: BinaryIO | Any) -> bytes:
-    (size,) = LENGTH.unpack(_read_exactly(file, LENGTH.size))
-    return _read_exactly(file, size)
-
-
-def _read_exactly(file: BinaryIO | Any, size: int) -> bytes:
-    data: bytes = file.read(size)
-    if len(data) < size:
-        raise EOFError
-    return data
-
-
 # In the child
 
 
 def main() -> None:
     """Receive a function, then tasks; answer each task with its outcome."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # on Ctrl-C the parent kills its workers
-    answers = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what a task prints goes to stderr: stdout carries the answers
+    pipe = Connection(os.dup(1))
+    os.dup2(2, 1)  # what a task prints goes to stderr: stdout is the pipe
     messages: SimpleQueue[bytes] = SimpleQueue()
-    Thread(target=_listen, args=[messages], daemon=True).start()
+    Thread(target=_listen, args=[pipe, messages], daemon=True).start()
     pickled_function = messages.get()
     function: Function | None = None
     while True:
@@ -119,13 +96,13 @@ def main() -> None:
             outcome = attempt_remotely(function, pickle.loads(pickled_task))
         except Exception as error:
             outcome = failure(error)._replace(cause=None)
-        _send(answers, pickle.dumps(outcome))
+        pipe.send(outcome)
 
 
-def _listen(messages: "SimpleQueue[bytes]") -> None:
-    """Read messages in a thread, so that the end of stdin ends the process even in the middle of a task."""
+def _listen(pipe: Connection, messages: "SimpleQueue[bytes]") -> None:
+    """Read messages in a thread, so that the end of the pipe ends the process even in the middle of a task."""
     try:
         while True:
-            messages.put(_receive(sys.stdin.buffer))
-    except EOFError:
+            messages.put(pipe.recv_bytes())
+    except (EOFError, OSError):
         os._exit(1)

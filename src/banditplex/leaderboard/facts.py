@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from banditplex.baselines import BASELINES
 from banditplex.evaluation.protocol import copy_scorer, score_split, testable
 from banditplex.evaluation.split import Split
 from banditplex.markdown import number
@@ -51,8 +52,6 @@ class Facts:
 
 def describe(mx: Multiplex, data: Split, targets: tuple[Name, ...] | None = None) -> Facts:
     """Return the facts of a multiplex; `data` is the split of the first seed."""
-    from banditplex.baselines import BASELINES
-
     no_loop = mx.edge_index[0] != mx.edge_index[1]
     keys = pair_keys(mx.edge_layer[no_loop], mx.edge_index[:, no_loop].T, mx.num_nodes, ordered=False)
     in_layer = np.unique(keys) % max(mx.num_nodes, 1) ** 2  # both directions count once

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -15,9 +15,6 @@ from banditplex.multiplex.names import Names
 from banditplex.multiplex.notes import note
 from banditplex.multiplex.roles import place
 from banditplex.multiplex.spelling import distinct, is_text, recoded, tidy_names
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NOT_AVAILABLE = ("", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None")
 MISSING = ("error", "drop")  # empty cells are refused; or rows without node or layer are left out, and others filled
@@ -79,7 +76,7 @@ def wrong_cell(
     return origin.error(f"expected {expected} as {origin.show(role)}, got {got!r}{more}", row)
 
 
-def from_series(columns: "Mapping[str, pd.Series]") -> pa.Table:
+def from_series(columns: Mapping[str, pd.Series]) -> pa.Table:
     """Return columns of pandas as a table of Arrow."""
     arrays = {}
     for role, column in columns.items():

@@ -76,11 +76,8 @@ def factorize(values: Names) -> tuple[Names, Ints]:
         return _factorize_integers(values)
     import pandas as pd
 
-    codes, found = pd.factorize(values)
-    order = np.argsort(found)
-    rank = np.empty(len(found), np.int64)
-    rank[order] = np.arange(len(found))
-    return np.asarray(found, dtype=object)[order], rank[codes]
+    codes, found = pd.factorize(values, sort=True)
+    return np.asarray(found, dtype=object), codes.astype(np.int64, copy=False)
 
 
 def _factorize_integers(values: Ints) -> tuple[Ints, Ints]:

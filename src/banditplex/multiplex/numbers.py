@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -170,8 +171,6 @@ def _parse_times(tokens: pa.ChunkedArray, origin: Origin, point: str, date_forma
 
 
 def _by_format(tokens: pa.ChunkedArray, origin: Origin, date_format: str) -> pa.ChunkedArray:
-    import pandas as pd
-
     try:
         found = pd.to_datetime(tokens.to_pandas(), format=date_format, errors="coerce", utc=True)
     except ValueError as error:

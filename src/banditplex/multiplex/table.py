@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -27,8 +28,6 @@ from banditplex.multiplex.spelling import encoded, merge_alike
 from banditplex.multiplex.wide import LAYER, WEIGHT, from_matrices, widened
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from banditplex.multiplex.value import Multiplex
 
 TYPES = ("source_type", "destination_type")
@@ -179,7 +178,7 @@ def stem(column: str) -> str:
 
 
 def from_frame(
-    cls: type["Multiplex"], frame: "pd.DataFrame", options: TableOptions, *, node_names: Any = None, **others: Any
+    cls: type["Multiplex"], frame: pd.DataFrame, options: TableOptions, *, node_names: Any = None, **others: Any
 ) -> "Multiplex":
     """Build a multiplex from a table as `from_pandas` does; `others` are passed to `Multiplex.from_indices`."""
     if options.matrix:
@@ -201,7 +200,7 @@ def from_frame(
 
 
 def read_frame(
-    frame: "pd.DataFrame", options: TableOptions, *, path: object = None, line_of: Callable[[int], int] | None = None
+    frame: pd.DataFrame, options: TableOptions, *, path: object = None, line_of: Callable[[int], int] | None = None
 ) -> tuple[pa.Table, Origin, str]:
     """Return columns by role, their origin, and the decimal point; `path` and `line_of` say where the rows are from."""
     rows = np.arange(len(frame))

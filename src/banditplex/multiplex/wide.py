@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
+import scipy.sparse as sp
 
 from banditplex.arrays import Ints
 from banditplex.errors import FormatError
@@ -12,14 +14,12 @@ from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import EDGE_ROLES, MADE, NO, YES, choose_columns, place
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from banditplex.multiplex.value import Multiplex
 
 LAYER, WEIGHT = MADE
 
 
-def widened(frame: "pd.DataFrame", options: TableOptions, path: object = None) -> tuple["pd.DataFrame", Ints]:
+def widened(frame: pd.DataFrame, options: TableOptions, path: object = None) -> tuple[pd.DataFrame, Ints]:
     """Return a row per edge of a table that has a column of numbers, or of yes and no, for each layer.
 
     Also return the row of the table in which each edge is. The columns of the result are those of source, destination,
@@ -32,8 +32,6 @@ def widened(frame: "pd.DataFrame", options: TableOptions, path: object = None) -
     ...     widened(table, TableOptions(wide=True))[0].to_numpy().tolist()
     [['a', 'b', 'friend', 1.0], ['b', 'c', 'work', 2.0]]
     """
-    import pandas as pd
-
     names, head = list(map(str, frame.columns)), frame.head(1000)
     frame = frame.set_axis(names, axis=1)
     roles = [role for role in EDGE_ROLES if role not in ("layer", "weight")]
@@ -60,10 +58,8 @@ def widened(frame: "pd.DataFrame", options: TableOptions, path: object = None) -
     return pd.concat(parts, ignore_index=True), np.concatenate(rows)
 
 
-def _numbers(column: "pd.Series", options: TableOptions) -> Any:
+def _numbers(column: pd.Series, options: TableOptions) -> Any:
     """Return numbers, 1 for yes and 0 for no and for empty cells; None if there are other texts."""
-    import pandas as pd
-
     if column.dtype.kind in "biuf":
         return column.fillna(0).to_numpy(np.float64)
     texts = column.map(lambda cell: str(cell).strip().casefold(), na_action="ignore").fillna("")
@@ -75,15 +71,13 @@ def _numbers(column: "pd.Series", options: TableOptions) -> Any:
 
 
 def from_matrices(
-    cls: type["Multiplex"], frames: Mapping[Any, "pd.DataFrame"], options: TableOptions, **others: Any
+    cls: type["Multiplex"], frames: Mapping[Any, pd.DataFrame], options: TableOptions, **others: Any
 ) -> "Multiplex":
     """Build a multiplex from one adjacency matrix per layer; entries are weights, and empty cells or 0 are no edges.
 
     The names of nodes are those of the columns, and of the rows in the first column. Without a header, nodes are
     numbered from 0. If the options do not say it, edges are directed unless every matrix is symmetric.
     """
-    import scipy.sparse as sp
-
     found = {layer: _matrix(frame, options, layer) for layer, frame in frames.items()}
     every = {node for nodes, _ in found.values() for node in nodes}
     whole = all(node.isascii() and node.isdigit() and str(int(node)) == node for node in every)
@@ -97,7 +91,7 @@ def from_matrices(
     return cls.from_scipy(matrices, directed=options.directed, node_names=names, **others)
 
 
-def _matrix(frame: "pd.DataFrame", options: TableOptions, name: object) -> tuple[list[str], Any]:
+def _matrix(frame: pd.DataFrame, options: TableOptions, name: object) -> tuple[list[str], Any]:
     """Return the names of nodes, and the matrix of one layer."""
     names = [str(column).strip() for column in frame.columns]
     if not options.header:

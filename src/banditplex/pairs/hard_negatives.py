@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
+from scipy.sparse import csr_array
 
 from banditplex.arrays import Bools, Floats, Ints
 from banditplex.multiplex import Multiplex
@@ -136,8 +137,6 @@ def personalised_pagerank(union: Any, inverse: Floats, anchors: Ints) -> Any:
 
     It is the distribution of where a random walk stops, if it stops before each step with probability `RESTART`.
     """
-    from scipy.sparse import csr_array
-
     size = len(anchors)
     here = csr_array((np.ones(size), (np.arange(size), anchors)), shape=(size, union.shape[0]))
     stopped = RESTART * here

@@ -6,8 +6,9 @@ from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+import pandas as pd
 import pyarrow as pa
 
 from banditplex.errors import FormatError, InputError
@@ -21,9 +22,6 @@ from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import EDGE_ROLES, PAIR_ROLES
 from banditplex.multiplex.spelling import tidy_names
 from banditplex.multiplex.table import read_frame
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 KINDS = {"csv": (".csv", ".csv.gz"), "tsv": (".tsv", ".tsv.gz"), "xlsx": (".xlsx",), "parquet": (".parquet", ".pq")}
 """Kinds of tables, and how the names of their files end."""
@@ -96,12 +94,12 @@ def load(
     return Part(*parquet.read_columns(path, options, roles=roles, progress=progress))
 
 
-def _lines(frame: "pd.DataFrame") -> Any:
+def _lines(frame: pd.DataFrame) -> Any:
     rows = frame.index.to_numpy() + 2  # as spreadsheets count them: from 1, the header included
     return lambda row: int(rows[row])
 
 
-def read_whole(path: Path, options: TableOptions, *, kind: str | None = None, texts: bool = False) -> "pd.DataFrame":
+def read_whole(path: Path, options: TableOptions, *, kind: str | None = None, texts: bool = False) -> pd.DataFrame:
     """Return all columns of a table; with `texts`, the cells of text files stay what they are."""
     if not path.is_file():
         raise InputError(f"{path}: {'expected a file, got a folder' if path.is_dir() else 'no such file'}.")
@@ -117,9 +115,7 @@ def read_whole(path: Path, options: TableOptions, *, kind: str | None = None, te
     return frame
 
 
-def _read_text(path: Path, options: TableOptions, usual: str, *, texts: bool) -> "pd.DataFrame":
-    import pandas as pd
-
+def _read_text(path: Path, options: TableOptions, usual: str, *, texts: bool) -> pd.DataFrame:
     dialect = sniff(path, options, EDGE_ROLES, usual)
     how: dict[str, Any] = {"sep": dialect.delimiter, "encoding": dialect.encoding, "thousands": options.thousands}
     how |= {"header": 0 if options.header else None, "skipinitialspace": True, "encoding_errors": "strict"}
@@ -162,7 +158,7 @@ def usual_dialect(path: Path, options: TableOptions) -> Dialect:
 # Excel workbooks, read through openpyxl and pandas
 
 
-def read_sheet(path: Path, options: TableOptions, *, rows: int | None = None) -> "pd.DataFrame":
+def read_sheet(path: Path, options: TableOptions, *, rows: int | None = None) -> pd.DataFrame:
     """Return a sheet, or its first rows; ids that are numbers in some cells and text in others become text."""
     sheet, header = options.sheet, 0 if options.header else None
     try:

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from banditplex.errors import FormatError
 from banditplex.io.tables.files import read_whole
@@ -16,9 +17,6 @@ from banditplex.multiplex.notes import note
 from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import are_dates
 from banditplex.multiplex.spelling import spelled_as
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 ROLES = {"id": ("id", "node", "node_id", "nodeid"), "type": ("type", "node_type", "kind"), "name": ()}
 """From the role of a column to its usual names; a column of names must be given."""
@@ -71,7 +69,7 @@ def with_node_table(
     return mx
 
 
-def _choose(frame: "pd.DataFrame", role: str, given: Mapping[str, str], path: Path) -> Any:
+def _choose(frame: pd.DataFrame, role: str, given: Mapping[str, str], path: Path) -> Any:
     wanted = given.get(role)
     names = ROLES[role] if wanted is None else (wanted,)
     by_name = {str(name).strip().casefold(): name for name in frame}
@@ -81,10 +79,8 @@ def _choose(frame: "pd.DataFrame", role: str, given: Mapping[str, str], path: Pa
     return chosen
 
 
-def _ids(column: "pd.Series", mx: Multiplex, path: Path) -> Any:
+def _ids(column: pd.Series, mx: Multiplex, path: Path) -> Any:
     """Return the ids of nodes, as names of the same kind as those of the multiplex."""
-    import pandas as pd
-
     if column.isna().any():
         row = int(np.argmax(column.isna()))
         raise FormatError(f"expected a node in column {column.name!r}, got an empty cell", path=path, row=row + 1)
@@ -100,10 +96,8 @@ def _ids(column: "pd.Series", mx: Multiplex, path: Path) -> Any:
     return (column.astype(np.int64) if whole else column).map(str).to_numpy(object)
 
 
-def _features(frame: "pd.DataFrame", given: str | None, path: Path) -> tuple["pd.DataFrame", dict[Any, str]]:
+def _features(frame: pd.DataFrame, given: str | None, path: Path) -> tuple[pd.DataFrame, dict[Any, str]]:
     """Return a column for each feature, and the columns that are not used, with the reason if nobody chose others."""
-    import pandas as pd
-
     wanted: Sequence[Any] = list(frame) if given is None else given.split("+") if given else ()
     missing = next((name for name in wanted if name not in frame), None)
     if missing is not None:
@@ -139,10 +133,8 @@ def _features(frame: "pd.DataFrame", given: str | None, path: Path) -> tuple["pd
     return pd.concat(parts, axis=1) if parts else frame[[]], unused
 
 
-def _no_choice(column: "pd.Series", texts: "pd.Series", name: Any, *, asked: bool) -> str:
+def _no_choice(column: pd.Series, texts: pd.Series, name: Any, *, asked: bool) -> str:
     """Return why texts are not one of a few values each, empty if they are; `asked`: somebody has named the column."""
-    import pandas as pd
-
     filled = texts.dropna()
     numbers = pd.to_numeric(filled, errors="coerce")
     if column.dtype.kind == "M" or are_dates(filled.tolist()):
@@ -161,8 +153,6 @@ def _no_choice(column: "pd.Series", texts: "pd.Series", name: Any, *, asked: boo
 
 def _align(mx: Multiplex, ids: Any, path: Path) -> tuple[Multiplex, Any]:
     """Return the multiplex with all nodes of the table, and the row of each node."""
-    import pandas as pd
-
     index = pd.Index(ids)
     if not index.is_unique:
         twice = index[index.duplicated()][0]

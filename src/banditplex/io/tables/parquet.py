@@ -5,9 +5,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -19,9 +20,6 @@ from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import EDGE_ROLES, assign_columns
 from banditplex.multiplex.table import read_cells, to_table
 from banditplex.schema import ANYTHING, DISTINCT_NAMES, check, check_version, parse, whole
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 KEY = b"banditplex"  # key in the schema metadata
 VERSION = 1
@@ -49,7 +47,7 @@ def read_columns(
     return table, origin, spelling.point, note
 
 
-def read_whole(path: Path, options: TableOptions) -> "pd.DataFrame":
+def read_whole(path: Path, options: TableOptions) -> pd.DataFrame:
     """Return all columns of a file."""
     with _opened(path) as file:
         frame: pd.DataFrame = _read_table(file, path, file.schema_arrow.names, options, None).to_pandas()
