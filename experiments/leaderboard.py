@@ -15,11 +15,11 @@ import pandas as pd
 
 from banditplex.errors import InputError
 from banditplex.evaluation.statistics import corrected_t
-from banditplex.leaderboard.measure import MEDIANS
+from banditplex.leaderboard.fits import MEDIANS
+from banditplex.leaderboard.lines import HEADS
 from banditplex.leaderboard.methods import OURS, VARIANTS
 from banditplex.leaderboard.pages import SEEDS
 from banditplex.leaderboard.parts import SHARE
-from banditplex.leaderboard.tables import HEADS
 from banditplex.markdown import markdown_table, number
 from banditplex.storage.rows import Row
 from experiments.runner import Experiment, Page

@@ -12,8 +12,7 @@ import numpy as np
 import banditplex as bx
 from banditplex.io import formats
 from banditplex.io.base import write_side_note
-from banditplex.io.tables.nodes import with_node_table
-from banditplex.io.tables.pairs import read_pairs
+from banditplex.io.tables.nodes import read_pairs, with_node_table
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 
 import banditplex
-from banditplex.datasets.catalog import CATALOG
+from banditplex.datasets.base import CATALOG
 
 SOURCE = Path(banditplex.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))

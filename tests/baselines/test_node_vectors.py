@@ -5,8 +5,7 @@ import pytest
 import torch
 
 from banditplex.baselines import GATNE, MNE, Node2Vec
-from banditplex.baselines.gatne import _Neighbours, edge_part
-from banditplex.baselines.node_vectors import layer_vectors
+from banditplex.baselines.node_vectors import _Neighbours, edge_part, layer_vectors
 from banditplex.baselines.skipgram import WalkGraph
 from banditplex.datasets import load_dataset
 from banditplex.evaluation import roc_auc, split

@@ -2,11 +2,10 @@
 
 import pandas as pd
 
-from banditplex.cli.commands import _flowing
 from banditplex.cli.data import as_name, later_columns, parse_columns, title_of
 from banditplex.cli.flags import in_flags
 from banditplex.cli.gains import gain_lines
-from banditplex.cli.options import options_by_policy, parse_options
+from banditplex.cli.options import _flowing, options_by_policy, parse_options
 from banditplex.cli.output import _fit
 from banditplex.cli.report import Path, last_line, page_beside
 from banditplex.cli.train import _chance, _numbers, _rows, added, scalars

@@ -12,7 +12,7 @@ import pytest
 import banditplex as bx
 from banditplex.cli.output import write_table
 from banditplex.cli.predict import load_model, predictions
-from banditplex.io.tables.pairs import read_pairs
+from banditplex.io.tables.nodes import read_pairs
 from tests.refusals import refuses
 
 

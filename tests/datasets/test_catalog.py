@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from banditplex.datasets import check_dataset, dataset_info, fetch, list_datasets, load_dataset
-from banditplex.datasets.catalog import CATALOG, CKM
+from banditplex.datasets.base import CATALOG, CKM
 from banditplex.errors import InputError
 from banditplex.evaluation import fixed_split
 from tests.refusals import refuses

@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 
 from banditplex.datasets import Dataset, File, download
-from banditplex.datasets.catalog import load_comune
+from banditplex.datasets.base import load_comune
 from banditplex.datasets.download import fetch_files
 from banditplex.storage.files import draft_folder
 from tests.refusals import refuses

@@ -20,8 +20,7 @@ from banditplex.datasets.base import Dataset, File
 from banditplex.datasets.download import _Download
 from banditplex.io import base, detect
 from banditplex.io.base import FLOOR
-from banditplex.io.tables.nodes import with_node_table
-from banditplex.io.tables.pairs import read_pairs
+from banditplex.io.tables.nodes import read_pairs, with_node_table
 from tests.refusals import refuses
 
 

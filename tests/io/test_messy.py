@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import banditplex as bx
-from banditplex.io.tables.pairs import read_pairs
+from banditplex.io.tables.nodes import read_pairs
 from tests.io.checks import refuses_file
 from tests.refusals import refuses
 

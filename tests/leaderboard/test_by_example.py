@@ -1,7 +1,6 @@
 """Functions inside `banditplex.leaderboard`, each by an example."""
 
-from banditplex.leaderboard.lines import Difference
-from banditplex.leaderboard.tables import difference, p_value
+from banditplex.leaderboard.lines import Difference, difference, p_value
 
 
 def test_difference():

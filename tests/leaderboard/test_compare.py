@@ -19,11 +19,10 @@ import banditplex as bx
 from banditplex.evaluation import FixedSplit, Split, roc_auc
 from banditplex.jobs.limits import stop_child
 from banditplex.leaderboard import Method, Plan, compare
+from banditplex.leaderboard.board import describe
 from banditplex.leaderboard.compare import _fit_all
-from banditplex.leaderboard.facts import describe
-from banditplex.leaderboard.fits import Bench, Fit, Runner, as_text
+from banditplex.leaderboard.fits import Bench, Fit, Job, Runner, as_text, limit, measure, rank_split
 from banditplex.leaderboard.lines import make_lines
-from banditplex.leaderboard.measure import Job, limit, measure, rank_split
 from banditplex.leaderboard.parts import LEAST_RANKED, Parts
 from banditplex.storage.rows import read_results
 from tests.leaderboard.scorers import DEGREES, METHODS, Degrees, Epochs, Half

@@ -6,8 +6,8 @@ import torch
 from banditplex.baselines import BASELINES
 from banditplex.leaderboard import Method, Plan, compare
 from banditplex.leaderboard.compare import describe
+from banditplex.leaderboard.fits import limit
 from banditplex.leaderboard.lines import make_lines
-from banditplex.leaderboard.measure import limit
 from banditplex.leaderboard.methods import MeanOfDraws
 from banditplex.leaderboard.plan import describe_device, find_device, start_device
 from tests.leaderboard.scorers import DEGREES, Degrees

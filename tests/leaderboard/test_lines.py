@@ -7,8 +7,16 @@ import pytest
 from scipy import stats
 
 from banditplex.leaderboard.board import saturation, verdict
-from banditplex.leaderboard.lines import Difference, Line, layer_lines, make_lines
-from banditplex.leaderboard.tables import TELLING, Cell, difference_table, main_table
+from banditplex.leaderboard.lines import (
+    TELLING,
+    Cell,
+    Difference,
+    Line,
+    difference_table,
+    layer_lines,
+    main_table,
+    make_lines,
+)
 
 AUC = {"default": (0.9, 0.8, 0.85), "none": (0.7, 0.65, 0.6), "svd": (0.95, 0.82, 0.84)}
 

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from banditplex.leaderboard import Plan
-from banditplex.leaderboard.board import Leaderboard
-from banditplex.leaderboard.facts import Facts
+from banditplex.leaderboard.board import Facts, Leaderboard
 from banditplex.leaderboard.lines import finished, layer_lines, make_lines
 from banditplex.leaderboard.pages import as_json, for_page, write
 from tests.leaderboard.test_lines import failure, row

@@ -22,7 +22,7 @@ from banditplex.multiplex.roles import (
     suggest_layer,
     with_usual,
 )
-from banditplex.multiplex.spelling import folded, spelled_as, tidy
+from banditplex.multiplex.spelling import folded, tidy
 from banditplex.multiplex.table import stem
 from banditplex.multiplex.wide import from_matrices
 from tests.shown import shown
@@ -146,16 +146,6 @@ def test_with_usual():
 
 def test_folded():
     assert folded(np.array(["Anna  Weiß", "ANNA WEISS"], dtype=object)).to_pylist() == ["anna weiss", "anna weiss"]
-
-
-def test_spelled_as():
-    found = " ".join(
-        repr(
-            spelled_as(np.array([" anna", "BOB"], dtype=object), np.array(["anna", "Bob"], dtype=object), fold=True)
-        ).split()
-    )
-    expected = "array(['anna', 'Bob'], dtype=object)"
-    assert found == expected
 
 
 def test_tidy():

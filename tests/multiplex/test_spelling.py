@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 import banditplex as bx
-from banditplex.multiplex.spelling import merge_alike, spelled_as
+from banditplex.io.tables.nodes import NodeFinder
+from banditplex.multiplex.spelling import merge_alike
 from tests.io.checks import refuses_file
 from tests.io.test_messy import put, said, says
 
@@ -102,8 +103,8 @@ def test_a_table_of_nodes_is_spelled_as_the_edges(tmp_path):
         mx = bx.read(edges, node_table=people, fold_case=True)
     assert mx.node_names.tolist() == ["Anna", "bob"]
     assert mx.node_features.tolist() == [[30], [40]]
-    known = np.array(["Anna", "anna"], dtype=object)
-    assert spelled_as(known, known, fold=True).tolist() == ["Anna", "anna"]  # what is known stays
+    both = bx.Multiplex.from_edges(["Anna"], ["anna"], "a")
+    assert NodeFinder(both, fold_case=True).find(["Anna", "anna"]).tolist() == [0, 1]  # what is known stays
 
 
 def test_blank_cells_are_empty(tmp_path):

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from banditplex.cli import options
-from banditplex.cli.commands import option
 from banditplex.cli.data import DATA, Reading, as_name, load, published_split, reads_data, title_of
+from banditplex.cli.options import option
 from banditplex.cli.output import Json, print_json, print_lines, print_table, wrapped
 from banditplex.cli.report import last_line, page_beside, try_page
 from banditplex.cli.resuming import say_new, telling
@@ -21,7 +21,7 @@ from banditplex.terminal import bars
 
 if TYPE_CHECKING:
     from banditplex.leaderboard.board import Leaderboard
-    from banditplex.leaderboard.tables import Table
+    from banditplex.leaderboard.lines import Table
 
 FULL: dict[str, Any] = {"methods": None, "trials": 10, "budget": 120.0}
 QUICK: dict[str, Any] = {"methods": "quick", "trials": 1, "budget": 60.0}
@@ -85,8 +85,8 @@ def compare(
     if resume and out is None:
         raise InputError("Expected -o DIR with --resume, got none.")
     from banditplex.leaderboard import compare as run_all
-    from banditplex.leaderboard import facts, lines, pages
-    from banditplex.leaderboard.board import Leaderboard
+    from banditplex.leaderboard import lines, pages
+    from banditplex.leaderboard.board import Leaderboard, describe
     from banditplex.leaderboard.methods import choose_methods
     from banditplex.leaderboard.parts import Parts
     from banditplex.leaderboard.plan import Plan, describe_device, find_device
@@ -110,7 +110,7 @@ def compare(
     )  # fmt: skip
     plan.check(mx)
     with warnings.catch_warnings(action="ignore"):  # the comparison tells it
-        about = facts.describe(mx, Parts(mx, hide, fixed).split(0), plan.targets)
+        about = describe(mx, Parts(mx, hide, fixed).split(0), plan.targets)
     how = "triples" if fixed is not None and fixed.of_triples else leaks
     board = Leaderboard(title, about, plan, fixed=how, device=describe_device(where))
     if not as_json:
@@ -158,9 +158,9 @@ def _leaks(split: str, hide: str) -> str | None:
 
 
 def _print_board(board: "Leaderboard") -> None:
-    from banditplex.leaderboard.tables import COST, INSTEAD, RANKING, TELLING, difference_table, main_table
+    from banditplex.leaderboard.lines import COST, INSTEAD, RANKINGS, TELLING, difference_table, main_table
 
-    parts = (RANKING, TELLING, INSTEAD, (*COST, "settings", "note"))
+    parts = (RANKINGS, TELLING, INSTEAD, (*COST, "settings", "note"))
     tables = [main_table(board.lines, columns) for columns in parts]
     for table in (*tables, difference_table(board.lines)):
         if table is not None and len(table.heads) > 1:

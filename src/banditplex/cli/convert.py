@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from banditplex.cli.commands import option
 from banditplex.cli.data import Data, Reading, load, reads_data
+from banditplex.cli.options import option
 from banditplex.cli.output import Json, print_json, print_lines, print_table
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from banditplex.cli.commands import option
-from banditplex.cli.options import add_options
+from banditplex.cli.options import add_options, option
 from banditplex.errors import InputError
 from banditplex.multiplex.notes import notes_of, show_files
 from banditplex.multiplex.roles import ALIAS, ALSO, EDGE_ROLES, PAIR_ROLES

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from banditplex.cli.commands import PlainCommand, PlainGroup, help_alone, option
 from banditplex.cli.data import Data, Reading, is_dataset, load, reading_notes, reads_data, title_of
+from banditplex.cli.options import PlainCommand, PlainGroup, help_alone, option
 from banditplex.cli.output import Json, print_json, print_lines, print_table, print_text
 from banditplex.terminal import progress
 

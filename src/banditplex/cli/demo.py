@@ -4,7 +4,7 @@ from math import isnan
 from pathlib import Path
 from typing import Annotated
 
-from banditplex.cli.commands import option
+from banditplex.cli.options import option
 from banditplex.cli.output import Json, print_json, print_lines, print_table, wrapped
 from banditplex.terminal import bars
 

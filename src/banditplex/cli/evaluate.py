@@ -10,10 +10,9 @@ from typing import Annotated, Any
 import numpy as np
 
 from banditplex.cli import options
-from banditplex.cli.commands import option
 from banditplex.cli.data import Data, Reading, as_name, load, published_split, reading_notes, reads_data, title_of
 from banditplex.cli.gains import gains_on, print_gains
-from banditplex.cli.options import options_by_policy
+from banditplex.cli.options import option, options_by_policy
 from banditplex.cli.output import Json, print_json, print_lines, print_table, records, wrapped
 from banditplex.cli.report import last_line, page_beside, try_page
 from banditplex.cli.resuming import check_file, say_new, telling

@@ -7,7 +7,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Annotated, Any
 
-from banditplex.cli.commands import option
+from banditplex.cli.options import option
 from banditplex.errors import InputError
 from banditplex.storage.files import replacing
 from banditplex.terminal import escape

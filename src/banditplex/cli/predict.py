@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from banditplex.cli import output
-from banditplex.cli.commands import option
 from banditplex.cli.data import Reading, as_name, parse_columns, parse_node_columns
 from banditplex.cli.flags import in_flags
+from banditplex.cli.options import option
 from banditplex.errors import InputError
 from banditplex.multiplex.join import FEATURE_NAMES
 from banditplex.multiplex.roles import with_usual
@@ -262,7 +262,7 @@ def predictions(
     """Return probability and score of the pairs of a file, or of the `top` new links; `attrs` has the prior assumed."""
     import pandas as pd
 
-    from banditplex.io.tables.pairs import NodeFinder, read_pairs
+    from banditplex.io.tables.nodes import NodeFinder, read_pairs
 
     mx = model.multiplex_ if context is None else context
     name = as_name(layer, mx.layer_names)

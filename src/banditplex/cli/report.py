@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from banditplex.cli.commands import option
 from banditplex.cli.data import as_name
+from banditplex.cli.options import option
 from banditplex.cli.output import Json, check_place, print_json
 from banditplex.cli.predict import load_model
 from banditplex.errors import InputError

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from banditplex.cli.commands import option
+from banditplex.cli.options import option
 from banditplex.cli.output import Json, print_json, print_lines, print_table
 from banditplex.cli.resuming import resumable
 

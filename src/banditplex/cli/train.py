@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from banditplex.cli import options
-from banditplex.cli.commands import option
 from banditplex.cli.data import Data, Reading, as_name, later_columns, load, reading_notes, reads_data, title_of
 from banditplex.cli.first_look import FirstLook
 from banditplex.cli.gains import named, print_gains
-from banditplex.cli.options import parse_options
+from banditplex.cli.options import option, parse_options
 from banditplex.cli.output import Json, print_json, print_lines, print_table, records, wrapped, write_table
 from banditplex.cli.report import Title, write_run_page
 from banditplex.cli.resuming import exit_status, resume_command, say_new, stoppable

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from banditplex.datasets.base import Dataset
-from banditplex.datasets.catalog import CATALOG, CKM, VICKERS
+from banditplex.datasets.base import CATALOG, CKM, VICKERS, Dataset
 from banditplex.datasets.download import Progress, fetch_files
 from banditplex.datasets.groups import groups
 from banditplex.datasets.mixed import mixed

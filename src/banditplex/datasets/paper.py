@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from banditplex.datasets.catalog import CKM, VICKERS
+from banditplex.datasets.base import CKM, VICKERS
 from banditplex.datasets.planted import similar_layer
 from banditplex.multiplex import Multiplex
 from banditplex.rng import stream

@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 
 from banditplex.leaderboard.board import Leaderboard
-from banditplex.leaderboard.lines import METRICS, Line
-from banditplex.leaderboard.tables import HEADS, Table, difference_table, main_table, shown_columns
+from banditplex.leaderboard.lines import HEADS, METRICS, Line, Table, difference_table, main_table, shown_columns
 from banditplex.markdown import markdown_table
 from banditplex.multiplex import Name
 from banditplex.storage.files import replace_file

@@ -73,19 +73,6 @@ def folded(names: Names) -> pa.Array:
     return pc.replace_substring_regex(lower, r"\s+", " ")
 
 
-def spelled_as(names: Names, known: Names, *, fold: bool = False) -> Names:
-    """Return names as the known ones are spelled: what is not known is tidied and, with `fold`, looked up by case."""
-    strange = ~np.isin(names, known)
-    names = names.copy()
-    names[strange] = tidy(pa.array(names[strange], pa.string())).to_pylist()
-    if fold:
-        table = dict(zip(folded(known).to_pylist(), known, strict=True))
-        strange = ~np.isin(names, known)
-        keys = folded(names[strange]).to_pylist()
-        names[strange] = [table.get(key, name) for key, name in zip(keys, names[strange], strict=True)]
-    return names
-
-
 def merge_alike(names: Names, codes: Ints, what: str, path: object, *, fold: bool) -> tuple[Names, Ints]:
     """Merge names that differ only by case or by spaces inside (`fold`), or say that there are such names.
 
