@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from banditplex.datasets import load_dataset, planted
-from banditplex.datasets.mixed import mixed
+from banditplex.datasets.groups import mixed
 from banditplex.evaluation import Split, brier, roc_auc
 from banditplex.evaluation.statistics import corrected_t
 from banditplex.markdown import markdown_table, number

@@ -19,7 +19,7 @@ from banditplex.leaderboard.fits import MEDIANS
 from banditplex.leaderboard.lines import HEADS
 from banditplex.leaderboard.methods import OURS, VARIANTS
 from banditplex.leaderboard.pages import SEEDS
-from banditplex.leaderboard.parts import SHARE
+from banditplex.leaderboard.plan import SHARE
 from banditplex.markdown import markdown_table, number
 from banditplex.storage.rows import Row
 from experiments.runner import Experiment, Page

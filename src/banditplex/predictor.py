@@ -131,17 +131,10 @@ class LinkPredictor(Config, Estimator):
 
     def make_trainer(self, mx: Multiplex, targets: Sequence[Name] | None = None) -> Trainer:
         """Return the trainer of a first network without panels: checked input, nothing learnt yet."""
+        return self.make_members(mx, targets, lambda mx, targets, *_: Panels.none(targets.tolist())).current
 
-        def skip(mx: Multiplex, targets: Ints, *_: Any) -> Panels:
-            return Panels.none(targets.tolist())
-
-        return self._members(mx, targets, skip).current
-
-    def make_members(self, mx: Multiplex, targets: Sequence[Name] | None = None) -> Members:
+    def make_members(self, mx: Multiplex, targets: Sequence[Name] | None = None, find: Find = find_panels) -> Members:
         """Find panels, and return what `fit` runs: the trainer of each network in turn."""
-        return self._members(mx, targets, find_panels)
-
-    def _members(self, mx: Multiplex, targets: Sequence[Name] | None, find: Find) -> Members:
         if not isinstance(mx, Multiplex):
             raise InputError(f"Expected a Multiplex to learn from, got {type(mx).__name__}.")
         return make_networks(mx, targets, self.checked(), find)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from banditplex.baselines import Katz
-from banditplex.baselines import katz as katz_module
+from banditplex.baselines import heuristics as katz_module
 from banditplex.multiplex import Multiplex
 from tests.refusals import refuses
 

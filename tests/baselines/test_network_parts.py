@@ -6,8 +6,7 @@ import torch
 from torch_geometric.nn import GCNConv
 
 from banditplex.baselines.aggregation import Aggregation
-from banditplex.baselines.convolution import Propagation, block_of
-from banditplex.baselines.graph_networks import common_sums
+from banditplex.baselines.graph_networks import Propagation, block_of, common_sums
 from banditplex.baselines.neural import hide_from, visible_link
 from banditplex.baselines.sampled import Arms, NeighbourSampler, biased_reward, variance_rate, variance_reward
 from banditplex.baselines.seal import nearest

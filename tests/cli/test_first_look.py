@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import banditplex as bx
-from banditplex.cli import first_look
-from banditplex.cli.first_look import FirstLook, findings, likely_links
+from banditplex.cli import gains as first_look
+from banditplex.cli.gains import FirstLook, findings, likely_links
 from tests.persistence.killed import multiplex
 
 ROW = {"epoch": 1, "epochs": 10, "layers": [{"layer": "a"}]}

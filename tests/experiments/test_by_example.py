@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from banditplex.experiments.paper.measure import favourites
-from banditplex.experiments.paper.reproduce import check_datasets
+from banditplex.experiments.paper.reproduce import check_datasets, favourites
 from tests.shown import shown
 
 

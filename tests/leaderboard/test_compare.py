@@ -23,7 +23,7 @@ from banditplex.leaderboard.board import describe
 from banditplex.leaderboard.compare import _fit_all
 from banditplex.leaderboard.fits import Bench, Fit, Job, Runner, as_text, limit, measure, rank_split
 from banditplex.leaderboard.lines import make_lines
-from banditplex.leaderboard.parts import LEAST_RANKED, Parts
+from banditplex.leaderboard.plan import LEAST_RANKED, Parts
 from banditplex.storage.rows import read_results
 from tests.leaderboard.scorers import DEGREES, METHODS, Degrees, Epochs, Half
 from tests.refusals import refuses

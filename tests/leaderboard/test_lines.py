@@ -9,7 +9,6 @@ from scipy import stats
 from banditplex.leaderboard.board import saturation, verdict
 from banditplex.leaderboard.lines import (
     TELLING,
-    Cell,
     Difference,
     Line,
     difference_table,
@@ -152,20 +151,20 @@ def test_tables_show_numbers_the_best_and_what_failed(rows):
         "chosen settings",
         "note",
     )
-    assert [cell.text for cell in table.rows[0].cells] == [
+    assert [text for text, _ in table.rows[0][1]] == [
         "svd", ".870 ± .070", ".435 ± .035", ".500 ± .000", ".250 ± .000", "2.0", "2", "7", "", ""
     ]  # fmt: skip
-    assert [row.cells[1].best for row in table.rows] == [True, False, False, False, False]
-    assert [row.cells[3].best for row in table.rows] == [True] * 4 + [False]  # ties are all best
-    assert [row.ours for row in table.rows] == [False, True, True, False, False]
-    assert [row.failed for row in table.rows] == [False] * 4 + [True]
-    assert table.rows[4].cells == tuple(map(Cell, ("bad", *"-------", "", "other")))
+    assert [cells[1][1] for _, cells in table.rows] == [True, False, False, False, False]
+    assert [cells[3][1] for _, cells in table.rows] == [True] * 4 + [False]  # ties are all best
+    assert [line.ours for line, _ in table.rows] == [False, True, True, False, False]
+    assert [not line.seeds for line, _ in table.rows] == [False] * 4 + [True]
+    assert [text for text, _ in table.rows[4][1]] == ["bad", *"-------", "", "other"]
     assert main_table(lines[:1]).heads[-1] == "parameters"  # no note is needed
-    assert table.rows[3].cells[-2].text == "defaults (1 of 2); rank=4 (1 of 2)"
+    assert table.rows[3][1][-2][0] == "defaults (1 of 2); rank=4 (1 of 2)"
     differences = difference_table(lines)
     assert differences.heads == ("method", "ROC-AUC difference", "p")
     # none - default: -.2, -.15, -.25; s^2 = .0025; error: sqrt(.0025 (1/3 + 20/80)) = .0382
-    assert differences.rows[2].cells[1].text == "-.200 ± .038"
+    assert differences.rows[2][1][1][0] == "-.200 ± .038"
     assert difference_table(make_lines([row("svd", 0, 0.5)])) is None
 
 
@@ -174,7 +173,7 @@ def test_without_rankings_f1_ap_at_50_and_medians_are_shown_instead():
     shown = ("F1", "AP@50", "median ROC-AUC", "median AP", "median AP@50")
     table = main_table(make_lines([row("svd", 0, 0.5, **more)]))
     assert table.heads[4:9] == shown
-    assert [cell.text for cell in table.rows[0].cells[4:9]] == [".250", ".750", ".500", ".250", ".700"]
+    assert [text for text, _ in table.rows[0][1][4:9]] == [".250", ".750", ".500", ".250", ".700"]
     ranked = main_table(make_lines([row("svd", 0, 0.5, **more, random_mrr=0.3)]))
     assert not set(shown) & set(ranked.heads)
 
@@ -187,15 +186,15 @@ def test_layers_have_lines_of_their_own():
     assert lines["a"][1].mean["roc_auc"] == pytest.approx(0.6)
     assert lines["a"][1].deviation["roc_auc"] == pytest.approx(0.1 * np.sqrt(2))
     table = main_table(lines["a"], TELLING)
-    assert [row.ours for row in table.rows] == [True, False]
-    assert [cell.text for cell in table.rows[1].cells] == [
+    assert [line.ours for line, _ in table.rows] == [True, False]
+    assert [text for text, _ in table.rows[1][1]] == [
         "svd",
         ".600 ± .141",
         ".300 ± .071",
         ".500 ± .000",
         ".250 ± .000",
     ]
-    assert [row.cells[1].best for row in table.rows] == [True, False]
+    assert [cells[1][1] for _, cells in table.rows] == [True, False]
 
 
 def line(method, auc, gap=None, p=0.5, *, metric="roc_auc"):

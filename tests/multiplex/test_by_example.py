@@ -6,7 +6,7 @@ import pandas as pd
 import pyarrow as pa
 
 from banditplex.multiplex.build import linked_types
-from banditplex.multiplex.cells import in_all
+from banditplex.multiplex.cells import folded, in_all, tidy
 from banditplex.multiplex.convert import as_multiplex
 from banditplex.multiplex.names import factorize, near_names
 from banditplex.multiplex.notes import collected, note, show_files, tell_together
@@ -22,7 +22,6 @@ from banditplex.multiplex.roles import (
     suggest_layer,
     with_usual,
 )
-from banditplex.multiplex.spelling import folded, tidy
 from banditplex.multiplex.table import stem
 from banditplex.multiplex.wide import from_matrices
 from tests.shown import shown

@@ -8,7 +8,7 @@ import pytest
 
 import banditplex as bx
 from banditplex.io.tables.nodes import NodeFinder
-from banditplex.multiplex.spelling import merge_alike
+from banditplex.multiplex.cells import merge_alike
 from tests.io.checks import refuses_file
 from tests.io.test_messy import put, said, says
 

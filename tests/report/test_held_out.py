@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from banditplex.report.held_out import Judged, auc_limits, bins, by_target, judge, limits, summarise, weighted_auc
+from banditplex.report.about import Judged, auc_limits, bins, by_target, judge, limits, summarise, weighted_auc
 from banditplex.training.calibration import HeldOut, Scored
 
 

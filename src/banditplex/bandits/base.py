@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from banditplex.bandits import checks
+from banditplex.bandits import values
 from banditplex.bandits.marginals import Marginals, at, dense
 from banditplex.bandits.rounding import FloatArray, IntArray
 from banditplex.bandits.state import Rows, State
@@ -21,11 +21,8 @@ from banditplex.bandits.values import FLOAT, Draw, Feedback, Observations, conve
 from banditplex.errors import InputError
 from banditplex.registry import Registry
 
-BATCH_ELEMENTS = 1 << 17
-"""Instances are processed in batches of about this many numbers, which fit into the processor's cache."""
-
+BATCH_ELEMENTS = 1 << 17  # instances are processed in batches of about so many numbers, which fit into the cache
 SIZES = ("num_arms", "k", "num_instances")
-
 Advice = tuple[IntArray, IntArray, FloatArray]
 """Instances, arms and losses of advisory observations, sorted by instance."""
 NO_ADVICE: Advice = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
@@ -96,9 +93,9 @@ class Policy(ABC):
         self, *, num_arms: int, k: int, num_instances: int, per_instance: Mapping[str, Any] | None = None,
         per_arm: Mapping[str, Any] | None = None,
     ) -> None:  # fmt: skip
-        self.num_arms = checks.check_integer(num_arms, "num_arms", 1)
-        self.k = checks.check_integer(k, "k", self._smallest_k, self.num_arms)
-        self.num_instances = checks.check_integer(num_instances, "num_instances", 1)
+        self.num_arms = values.check_integer(num_arms, "num_arms", 1)
+        self.k = values.check_integer(k, "k", self._smallest_k, self.num_arms)
+        self.num_instances = values.check_integer(num_instances, "num_instances", 1)
         self._state = State(
             self.num_instances, self.num_arms, instance={"t": 0, **(per_instance or {})}, arm=per_arm or {}
         )
@@ -129,12 +126,12 @@ class Policy(ABC):
 
     def inclusion(self, instances: ArrayLike | None = None) -> FloatArray:
         """Return the inclusion probabilities of the next draw, (B, num_arms); rows sum to k."""
-        _, rows = checks.check_instances(instances, self.num_instances)
+        _, rows = values.check_instances(instances, self.num_instances)
         return dense(self._parts(rows), self.num_arms)
 
     def draw(self, rng: np.random.Generator, instances: ArrayLike | None = None) -> Draw:
         """Draw k distinct arms for each of `instances` (distinct integers (B,); None = all)."""
-        chosen, rows = checks.check_instances(instances, self.num_instances)
+        chosen, rows = values.check_instances(instances, self.num_instances)
         marginals, drawn = [], []
         for batch, _ in self._batches(rows):
             marginals.append(self._next(batch))
@@ -202,17 +199,17 @@ class Policy(ABC):
         self, draw: Draw, losses: ArrayLike, probability: ArrayLike | None, extra: Observations | None
     ) -> tuple[Feedback, Advice]:
         """Check the arguments of `update`; return the feedback and the advisory observations."""
-        checks.check_draw(draw, self.num_instances, self.num_arms, self.k)
+        values.check_draw(draw, self.num_instances, self.num_arms, self.k)
         row, instance, arm = np.arange(len(draw.instances)), draw.instances, draw.arms.ravel()
         if self.k != 1:
             row, instance = row.repeat(self.k), instance.repeat(self.k)
         loss = convert(losses, FLOAT, "losses")
-        checks.check_shape(loss, "losses", draw.arms.shape)
-        loss = checks.check_losses(loss.ravel(), "losses", instance, arm)
+        values.check_shape(loss, "losses", draw.arms.shape)
+        loss = values.check_losses(loss.ravel(), "losses", instance, arm)
         name, given = ("draw.probability", draw.probability) if probability is None else ("probability", probability)
         p = convert(given, FLOAT, name)
-        checks.check_shape(p, name, draw.arms.shape)
-        p = checks.check_probability(p.ravel(), name, instance, arm)
+        values.check_shape(p, name, draw.arms.shape)
+        p = values.check_probability(p.ravel(), name, instance, arm)
         seen = Feedback(row, instance, arm, loss, p, draw.probability.ravel())
         if extra is None:
             return seen, NO_ADVICE
@@ -220,8 +217,8 @@ class Policy(ABC):
 
     def _read_extra(self, draw: Draw, seen: Feedback, extra: Observations) -> tuple[Feedback, Advice]:
         """Check side observations and merge them into `seen`; return all feedback and the advisory observations."""
-        checks.check_observations(extra, draw, self.num_instances, self.num_arms)
-        loss = checks.check_losses(extra.loss, "extra.loss", extra.instance, extra.arm)
+        values.check_observations(extra, draw, self.num_instances, self.num_arms)
+        loss = values.check_losses(extra.loss, "extra.loss", extra.instance, extra.arm)
         advisory = np.isnan(extra.probability)
         rest = advisory.nonzero()[0]
         rest = rest[extra.instance[rest].argsort(kind="stable")]
@@ -230,7 +227,7 @@ class Policy(ABC):
             return seen, advice
         weighted = ~advisory
         instance, arm = extra.instance[weighted], extra.arm[weighted]
-        p = checks.check_probability(extra.probability[weighted], "extra.probability", instance, arm)
+        p = values.check_probability(extra.probability[weighted], "extra.probability", instance, arm)
         order = np.argsort(draw.instances)
         row = order[np.searchsorted(draw.instances, instance, sorter=order)]
         inclusion = at(draw.marginals or self._parts(draw.rows), row, arm)
@@ -242,8 +239,8 @@ class ScaledPolicy(Policy):
     """A policy that knows the scale M of losses: an upper bound `scale` or, if it is None, the largest loss so far."""
 
     def __init__(self, *, num_arms: int, k: int = 1, num_instances: int = 1, scale: float | None = None) -> None:
-        limits = checks.SMALLEST_LOSS, checks.LARGEST_LOSS
-        self.scale = None if scale is None else checks.check_number(scale, "scale", *limits)
+        limits = values.SMALLEST_LOSS, values.LARGEST_LOSS
+        self.scale = None if scale is None else values.check_number(scale, "scale", *limits)
         super().__init__(
             num_arms=num_arms, k=k, num_instances=num_instances, per_instance={"M": self.scale or 0.0},
             per_arm={"L": 0.0},

@@ -7,11 +7,10 @@ from typing import Any, final
 from numpy.typing import ArrayLike
 
 from banditplex.bandits.base import Policy, make_policy, register
-from banditplex.bandits.checks import check_number, check_prices
 from banditplex.bandits.marginals import Marginals
 from banditplex.bandits.rounding import FloatArray, IntArray
 from banditplex.bandits.state import Rows
-from banditplex.bandits.values import Feedback
+from banditplex.bandits.values import Feedback, check_number, check_prices
 
 
 @register("cost-aware")

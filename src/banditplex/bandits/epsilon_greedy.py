@@ -5,11 +5,10 @@ from typing import final
 import numpy as np
 
 from banditplex.bandits.base import Policy, register
-from banditplex.bandits.checks import check_number
 from banditplex.bandits.marginals import Marginals
 from banditplex.bandits.rounding import greedy
 from banditplex.bandits.state import Rows
-from banditplex.bandits.values import Feedback
+from banditplex.bandits.values import Feedback, check_number
 
 
 @register("epsilon-greedy")

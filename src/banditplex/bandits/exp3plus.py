@@ -5,12 +5,11 @@ from typing import final
 import numpy as np
 
 from banditplex.bandits.base import Policy, register
-from banditplex.bandits.checks import check_flag
 from banditplex.bandits.hedge import exponential_weights
 from banditplex.bandits.marginals import Marginals
 from banditplex.bandits.rounding import FloatArray
 from banditplex.bandits.state import Rows
-from banditplex.bandits.values import Feedback
+from banditplex.bandits.values import Feedback, check_flag
 
 
 @register("exp3+")

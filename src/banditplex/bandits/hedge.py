@@ -4,9 +4,7 @@ import numpy as np
 
 from banditplex.bandits.rounding import FloatArray, greedy, row_min, solve_capped
 
-STEEP = 1e100
-"""A learning rate below this, times any sum of losses, does not overflow."""
-
+STEEP = 1e100  # a learning rate below this, times any sum of losses, does not overflow
 Weights = tuple[FloatArray, FloatArray, FloatArray]
 """Unscaled weights (rows, columns), the scale of each row (rows,), and the potential (rows,)."""
 

@@ -7,21 +7,15 @@ from typing import final
 import numpy as np
 
 from banditplex.bandits.base import Policy, register
-from banditplex.bandits.checks import LARGEST_LOSS
 from banditplex.bandits.hedge import Weights, adaptive_smallest, hedge_round
 from banditplex.bandits.marginals import Marginals
 from banditplex.bandits.rounding import FloatArray, IntArray, row_sum
 from banditplex.bandits.state import Rows
-from banditplex.bandits.values import Feedback
+from banditplex.bandits.values import LARGEST_LOSS, Feedback
 
-TIE = 1e-13
-"""Relative differences below this count as 0, so that equal losses stay equal despite rounding."""
-
-KEPT = 1 << 16
-"""At most this many weights are kept from a draw to its update; recomputing more is as fast as reading them."""
-
-ROUNDS = 1 << 12
-"""Rounds whose schedule is kept in a table."""
+TIE = 1e-13  # relative differences below this count as 0, so that equal losses stay equal despite rounding
+KEPT = 1 << 16  # weights that are kept from a draw to its update, at most: recomputing more is as fast as reading them
+ROUNDS = 1 << 12  # rounds whose schedule is kept in a table
 
 
 def schedule(t: FloatArray, n: int, k: int) -> FloatArray:

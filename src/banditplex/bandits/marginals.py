@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from banditplex.bandits.rounding import FloatArray, IntArray, distinct_ranks, invert, one_below, systematic
 
-MATCH_ELEMENTS = 1 << 20
-"""At most this many comparisons of arms are in memory at once."""
+MATCH_ELEMENTS = 1 << 20  # at most this many comparisons of arms are in memory at once
 
 
 @dataclass(eq=False)

@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from banditplex.bandits.base import Policy
-from banditplex.bandits.checks import check_losses, check_shape
 from banditplex.bandits.rounding import FloatArray, IntArray
-from banditplex.bandits.values import FLOAT, Draw, convert
+from banditplex.bandits.values import FLOAT, Draw, check_losses, check_shape, convert
 
 
 class Round(NamedTuple):

@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-FEW = 4096
-"""For arrays up to this size, an extra numpy call costs more than the work it saves."""
+FEW = 4096  # for arrays up to this size, an extra numpy call costs more than the work it saves
 
 
 def capped_softmax(y: ArrayLike, k: int) -> FloatArray:

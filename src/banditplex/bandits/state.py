@@ -13,8 +13,7 @@ from banditplex.errors import InputError
 Rows = slice | IntArray
 """Instances as an index: a slice if they are consecutive, which avoids copies; otherwise their numbers."""
 
-FIRST_WIDTH = 32
-"""Initial number of columns per instance; tables of up to twice as many arms are dense from the start."""
+FIRST_WIDTH = 32  # initial number of columns per instance; tables of up to twice as many arms are dense from the start
 
 
 class State:

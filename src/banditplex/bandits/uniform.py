@@ -7,10 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from banditplex.bandits.base import Policy, register
-from banditplex.bandits.checks import check_arms
 from banditplex.bandits.marginals import Marginals
 from banditplex.bandits.state import Rows
-from banditplex.bandits.values import Feedback
+from banditplex.bandits.values import Feedback, check_arms
 
 
 @register("uniform")

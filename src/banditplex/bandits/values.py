@@ -1,7 +1,11 @@
-"""The values that go in and out of a policy: draws, observations, and the feedback of a round."""
+"""The values that go in and out of a policy: draws, observations, the feedback of a round, and checks of input.
+
+An error says what was expected, what came, and for which instance and arm.
+"""
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -171,3 +175,155 @@ class Feedback:
     def min(self, values: FloatArray) -> FloatArray:
         """Return the smallest of `values` per row."""
         return np.minimum.reduceat(values, self.start)
+
+
+LARGEST_LOSS = 1e100
+SMALLEST_LOSS = 1e-300  # losses below this count as zero
+
+
+def check_integer(value: object, name: str, low: int, high: int | None = None) -> int:
+    """Return `value` as int, refusing what is not an integer from `low` to `high`."""
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    number = int(value) if isinstance(value, Integral) else low
+    if not whole or number < low or (high is not None and number > high):
+        span = f"of at least {low}" if high is None else f"from {low} to {high}"
+        raise InputError(f"Expected {name} to be an integer {span}, got {value!r}.")
+    return number
+
+
+def check_number(value: object, name: str, low: float, high: float) -> float:
+    """Return `value` as float, refusing what is not a number from `low` to `high`."""
+    if not isinstance(value, Real) or not low <= float(value) <= high:
+        raise InputError(f"Expected {name} to be a number from {low:g} to {high:g}, got {value!r}.")
+    return float(value)
+
+
+def check_flag(value: object, name: str) -> bool:
+    """Return `value` as bool, refusing what is neither True nor False."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"Expected {name} to be True or False, got {value!r}.")
+    return bool(value)
+
+
+def check_prices(prices: ArrayLike, num_instances: int, num_arms: int) -> FloatArray:
+    """Return prices (1 or num_instances, num_arms), finite and above 0."""
+    array = np.atleast_2d(convert(prices, FLOAT, "prices"))
+    if array.shape not in ((1, num_arms), (num_instances, num_arms)):
+        shapes = f"({num_arms},) or ({num_instances}, {num_arms})"
+        raise InputError(f"Expected prices of shape {shapes}, got {np.shape(prices)}.")
+    if not (np.isfinite(array) & (array > 0)).all():
+        worst = array[~(np.isfinite(array) & (array > 0))][0]
+        raise InputError(f"Expected finite prices above 0, got {worst}.")
+    return array
+
+
+def check_arms(arms: ArrayLike, num_instances: int, num_arms: int) -> IntArray:
+    """Return arms (num_instances, k) that are distinct within each instance."""
+    array = freeze(arms, INT, "arms")
+    if array.ndim == 1:
+        array = np.tile(array, (num_instances, 1))
+    if array.ndim != 2 or len(array) != num_instances:
+        raise InputError(f"Expected arms of shape (k,) or ({num_instances}, k), got {np.shape(arms)}.")
+    _check_distinct_arms(array, "arms", np.arange(num_instances), num_arms)
+    return array
+
+
+def check_instances(instances: ArrayLike | None, num_instances: int) -> tuple[IntArray, Rows]:
+    """Return distinct instance numbers (B,), and the same as an index; None means all instances."""
+    if instances is None:
+        return np.arange(num_instances), slice(0, num_instances)
+    array = np.asarray(instances)
+    if array.size == 0:
+        array = array.astype(np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise InputError(f"Expected instances as a flat array of integers, got {array.dtype} of shape {array.shape}.")
+    chosen = array.astype(np.int64)
+    if not (len(array) and array[0] >= 0 and array[-1] < num_instances and (array[1:] > array[:-1]).all()):
+        _check_range(array, "instances", num_instances)
+        ordered = np.sort(array)
+        twice = ordered[1:][ordered[1:] == ordered[:-1]]
+        if len(twice):
+            raise InputError(f"Expected distinct instances, got {twice[0]} more than once.")
+    return chosen, as_rows(chosen)
+
+
+def check_draw(draw: Draw, num_instances: int, num_arms: int, k: int) -> None:
+    """Refuse a draw that does not fit the policy."""
+    if not isinstance(draw, Draw):
+        raise InputError(f"Expected draw to be a Draw, got {type(draw).__name__}.")
+    if draw.marginals and (draw.marginals[0].num_arms, draw.arms.shape[1]) == (num_arms, k):  # made by a policy
+        _check_range(draw.instances, "draw.instances", num_instances)
+        return
+    check_instances(draw.instances, num_instances)
+    shape = (len(draw.instances), k)
+    check_shape(draw.arms, "draw.arms", shape)
+    check_shape(draw.probability, "draw.probability", shape)
+    _check_distinct_arms(draw.arms, "draw.arms", draw.instances, num_arms)
+
+
+def check_shape(array: NDArray[Any], name: str, shape: tuple[int, ...]) -> None:
+    """Refuse an array of another shape."""
+    if array.shape != shape:
+        raise InputError(f"Expected {name} of shape {shape}, got {array.shape}.")
+
+
+def check_losses(losses: FloatArray, name: str, instance: IntArray, arm: IntArray) -> FloatArray:
+    """Return flat losses with tiny ones set to 0; refuse NaN, negative, infinite and too large losses."""
+    if losses.min(initial=LARGEST_LOSS) > SMALLEST_LOSS and losses.max(initial=SMALLEST_LOSS) < LARGEST_LOSS:
+        return losses
+    usual = (losses >= SMALLEST_LOSS) & (losses <= LARGEST_LOSS)
+    good = usual | (losses >= 0) & (losses < SMALLEST_LOSS)
+    if not good.all():
+        _refuse(f"{name} from 0 to {LARGEST_LOSS:g}", losses, ~good, instance, arm)
+    return np.where(usual, losses, 0.0)
+
+
+def check_probability(probability: FloatArray, name: str, instance: IntArray, arm: IntArray) -> FloatArray:
+    """Return flat probabilities, at most 1 after rounding; refuse values that are not above 0 and at most 1."""
+    if probability.min(initial=1.0) > 0 and probability.max(initial=0.0) <= 1:
+        return probability
+    good = (probability > 0) & (probability <= 1 + 1e-9)
+    if not good.all():
+        _refuse(f"{name} above 0 and at most 1", probability, ~good, instance, arm)
+    return np.minimum(probability, 1.0)
+
+
+def check_observations(extra: Observations, draw: Draw, num_instances: int, num_arms: int) -> None:
+    """Refuse side observations that do not fit the policy, or that repeat an arm of the draw or of `extra`."""
+    if not isinstance(extra, Observations):
+        raise InputError(f"Expected extra to be Observations, got {type(extra).__name__}.")
+    _check_range(extra.instance, "extra.instance", num_instances)
+    _check_range(extra.arm, "extra.arm", num_arms, instance=extra.instance)
+    weighted = ~np.isnan(extra.probability)
+    if np.count_nonzero(weighted) and (stray := weighted & ~np.isin(extra.instance, draw.instances)).any():
+        expected = "extra.probability to be NaN (advisory) for instances outside the draw"
+        _refuse(expected, extra.probability, stray, extra.instance, extra.arm)
+    drawn = (draw.instances[:, None] * num_arms + draw.arms).ravel()
+    keys = np.concatenate([drawn, extra.instance * num_arms + extra.arm])
+    keys.sort()
+    twice = keys[1:][keys[1:] == keys[:-1]]
+    if len(twice):
+        instance, arm = divmod(int(twice[0]), num_arms)
+        raise InputError(f"Expected each arm once in draw and extra, got instance {instance}, arm {arm} again.")
+
+
+def _check_distinct_arms(arms: IntArray, name: str, instances: IntArray, num_arms: int) -> None:
+    _check_range(arms.ravel(), name, num_arms, instance=np.repeat(instances, arms.shape[1]))
+    ordered = np.sort(arms, axis=1)
+    row, column = np.nonzero(ordered[:, 1:] == ordered[:, :-1])
+    if len(row):
+        where = f"arm {ordered[row[0], column[0]]} twice for instance {instances[row[0]]}"
+        raise InputError(f"Expected {name} to be distinct within an instance, got {where}.")
+
+
+def _check_range(values: IntArray, name: str, count: int, *, instance: IntArray | None = None) -> None:
+    wrong = (values < 0) | (values >= count)
+    if np.count_nonzero(wrong):
+        first = int(wrong.argmax())
+        owner = "" if instance is None else f" for instance {instance[first]}"
+        raise InputError(f"Expected {name} from 0 to {count - 1}, got {values[first]}{owner}.")
+
+
+def _refuse(expected: str, values: FloatArray, bad: NDArray[np.bool_], instance: IntArray, arm: IntArray) -> None:
+    i = int(np.flatnonzero(bad)[0])
+    raise InputError(f"Expected {expected}, got {values[i]} for instance {instance[i]}, arm {arm[i]}.")

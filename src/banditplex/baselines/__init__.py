@@ -13,8 +13,7 @@ from banditplex.baselines.aggregation import Aggregation
 from banditplex.baselines.base import BASELINES, Baseline
 from banditplex.baselines.classifiers import PooledRegression, Regression, Trees
 from banditplex.baselines.graph_networks import GCNDistMult, NCNAll
-from banditplex.baselines.heuristics import Heuristic
-from banditplex.baselines.katz import Katz
+from banditplex.baselines.heuristics import Heuristic, Katz
 from banditplex.baselines.node_vectors import GATNE, MNE, Node2Vec
 from banditplex.baselines.sampled import SampledGCN
 from banditplex.baselines.seal import SEAL, DeePlex

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from banditplex.baselines.base import add_one_graph, choice, parameters
-from banditplex.baselines.convolution import DistMult, NodeInput, block_of
+from banditplex.baselines.graph_networks import DistMult, NodeInput, block_of
 from banditplex.baselines.neural import NetworkData, NeuralBaseline, PairNetwork
 from banditplex.nn import Block, HiddenEdges, PackedGraph
 

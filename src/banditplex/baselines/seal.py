@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from banditplex.backend import Neighbours, ranges
 from banditplex.bandits.arms import to_layer
 from banditplex.baselines.base import BASELINES, add_one_graph, choice, parameters
-from banditplex.baselines.convolution import perceptron
+from banditplex.baselines.graph_networks import perceptron
 from banditplex.baselines.neural import NetworkData, NeuralBaseline, PairNetwork, visible_link
 from banditplex.nn import HiddenEdges, PackedGraph
 from banditplex.rng import stream

@@ -88,8 +88,7 @@ def compare(
     from banditplex.leaderboard import lines, pages
     from banditplex.leaderboard.board import Leaderboard, describe
     from banditplex.leaderboard.methods import choose_methods
-    from banditplex.leaderboard.parts import Parts
-    from banditplex.leaderboard.plan import Plan, describe_device, find_device
+    from banditplex.leaderboard.plan import Parts, Plan, describe_device, find_device
     from banditplex.report.about import PAGE
     from banditplex.report.collect import collect_leaderboard
 
@@ -176,13 +175,12 @@ def _print(table: "Table") -> None:
     from rich.text import Text
 
     rows = []
-    for row in table.rows:
-        style = "cyan" if row.ours else "dim" if row.failed else ""
-        first, *others = row.cells
-        rows.append([Text(f"{'> ' if row.ours else '  '}{first.text}", style)])
-        for cell in others:
-            text = cell.text.replace(" ± ", "±")
-            rows[-1].append(Text(f"{text}*", f"bold {style}") if cell.best else Text(text, style))
+    for line, ((method, _), *others) in table.rows:
+        style = "cyan" if line.ours else "" if line.seeds else "dim"
+        rows.append([Text(f"{'> ' if line.ours else '  '}{method}", style)])
+        for text, best in others:
+            close = text.replace(" ± ", "±")
+            rows[-1].append(Text(f"{close}*", f"bold {style}") if best else Text(close, style))
     print_table([f"  {table.heads[0]}", *table.heads[1:]], rows)
 
 

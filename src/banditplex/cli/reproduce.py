@@ -22,7 +22,7 @@ def reproduce(
     Six data sets, 10 trials, 5 folds; uniform draws, the paper's Exp3+ and our default policy. What was measured, the
     paper's figures and a table of its claims are written into a folder.
     """
-    from banditplex.experiments.paper import claims, report, settings
+    from banditplex.experiments.paper import analysis, report, settings
     from banditplex.experiments.paper.reproduce import check_datasets
     from banditplex.experiments.paper.reproduce import reproduce as run_all
 
@@ -32,7 +32,7 @@ def reproduce(
     with resumable(out, resume=resume):
         found = run_all(out, datasets=names, size=size, engine=engine, jobs=jobs, resume=resume, command=command)
     if as_json:
-        print_json({"out": str(out), "claims": claims.as_records(found)})
+        print_json({"out": str(out), "claims": analysis.as_records(found)})
         return
     print_table(["the paper's claim", *settings.JUDGED], report.overview(found))
     print_lines(f"\n{out / report.INDEX}: what was run, the figures, and the numbers behind this table.")

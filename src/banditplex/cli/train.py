@@ -11,8 +11,7 @@ import typer
 
 from banditplex.cli import options
 from banditplex.cli.data import Data, Reading, as_name, later_columns, load, reading_notes, reads_data, title_of
-from banditplex.cli.first_look import FirstLook
-from banditplex.cli.gains import named, print_gains
+from banditplex.cli.gains import FirstLook, named, print_gains
 from banditplex.cli.options import option, parse_options
 from banditplex.cli.output import Json, print_json, print_lines, print_table, records, wrapped, write_table
 from banditplex.cli.report import Title, write_run_page
@@ -23,7 +22,7 @@ from banditplex.training.distributed import Lost, current, is_first, joined
 
 if TYPE_CHECKING:
     from banditplex.multiplex import Multiplex, Name
-    from banditplex.persistence.run_folder import RunFolder
+    from banditplex.persistence.checkpoint import RunFolder
     from banditplex.predictor import LinkPredictor
 
 COLUMNS = ["target", "validation loss", "accuracy", "looked at in detail"]
@@ -64,7 +63,7 @@ def train(
     With --resume, settings and reading options that are not given stay as they were; more --epochs train it longer. If
     there is no run yet, a new one starts.
     """
-    from banditplex.persistence.run_folder import RunFolder
+    from banditplex.persistence.checkpoint import RunFolder
     from banditplex.report.about import write_about
 
     folder, others = RunFolder(run), not is_first()

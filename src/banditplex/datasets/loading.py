@@ -9,8 +9,7 @@ import numpy as np
 
 from banditplex.datasets.base import CATALOG, CKM, VICKERS, Dataset
 from banditplex.datasets.download import Progress, fetch_files
-from banditplex.datasets.groups import groups
-from banditplex.datasets.mixed import mixed
+from banditplex.datasets.groups import groups, mixed
 from banditplex.datasets.paper import rand_internship, small_3_layers
 from banditplex.datasets.planted import twins
 from banditplex.errors import InputError

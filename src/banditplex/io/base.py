@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from banditplex.errors import FormatError
 from banditplex.multiplex import Multiplex, Name
+from banditplex.multiplex.cells import tidy
 from banditplex.multiplex.names import Names, factorize
 from banditplex.multiplex.options import check_max_size
-from banditplex.multiplex.spelling import tidy
 from banditplex.schema import ANYTHING, DISTINCT_NAMES, check, check_version, parse
 
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,18}")

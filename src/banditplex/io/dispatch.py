@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io import comune, edgelists, folder, gatne, graphml, multinet, triples
+from banditplex.io import comune, edgelists, folder, gatne, graphml, multinet
 from banditplex.io.base import Format, Progress, side_note_path
 from banditplex.io.tables import reading as tables
 from banditplex.io.tables.nodes import with_node_table
@@ -28,8 +28,8 @@ for _format in (
     tables.TSV,
     tables.XLSX,
     comune.FORMAT,
-    triples.FORMAT,
-    gatne.FORMAT,
+    gatne.TRIPLES,
+    gatne.GATNE,
     tables.TABLES,
     edgelists.FORMAT,
 ):  # `detect` tries the content in this order

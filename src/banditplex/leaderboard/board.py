@@ -12,8 +12,7 @@ from banditplex.evaluation.split import Split
 from banditplex.leaderboard.fits import EARLY, OURS_EARLY
 from banditplex.leaderboard.lines import HEADS, PLANNED, Line, difference, headline, p_value
 from banditplex.leaderboard.methods import OURS
-from banditplex.leaderboard.parts import RANKED, SHARE
-from banditplex.leaderboard.plan import Plan, on_cuda
+from banditplex.leaderboard.plan import RANKED, SHARE, Plan, on_cuda
 from banditplex.markdown import number
 from banditplex.multiplex import Multiplex, Name
 from banditplex.pairs.known import pair_keys

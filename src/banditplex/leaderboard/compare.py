@@ -11,8 +11,7 @@ from banditplex.evaluation.split import FixedSplit
 from banditplex.jobs.limits import stop_child
 from banditplex.leaderboard.fits import Bench, Fit, Progress, Runner, as_text, exceeds, failure, rows_check
 from banditplex.leaderboard.methods import Method, Settings, choose_methods
-from banditplex.leaderboard.parts import Parts
-from banditplex.leaderboard.plan import Plan, find_device, on_cuda
+from banditplex.leaderboard.plan import Parts, Plan, find_device, on_cuda
 from banditplex.multiplex import Multiplex
 from banditplex.storage.rows import Row, open_store
 

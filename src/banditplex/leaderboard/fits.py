@@ -20,8 +20,7 @@ from banditplex.evaluation.split import Split
 from banditplex.jobs.engine import run_tasks
 from banditplex.jobs.limits import PATIENCE, REASONS, alone, limited
 from banditplex.leaderboard.methods import Method, Settings
-from banditplex.leaderboard.parts import Part, Parts
-from banditplex.leaderboard.plan import Plan, start_device
+from banditplex.leaderboard.plan import Part, Parts, Plan, start_device
 from banditplex.multiplex import Multiplex, Name
 from banditplex.schema import ANYTHING, one_of, parse, whole
 from banditplex.storage.rows import Row, RowStore

@@ -5,7 +5,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -182,29 +182,11 @@ UNRANKED = ("f1", *INSTEAD)
 """Shown where there are no rankings: splits that come with the data have no negatives to rank against."""
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A text, and whether it is the best of its column."""
-
-    text: str
-    best: bool = False
-
-
-@dataclass(frozen=True)
-class TableRow:
-    """Cells, and whether the method is ours, or has no result."""
-
-    cells: tuple[Cell, ...]
-    ours: bool = False
-    failed: bool = False
-
-
-@dataclass(frozen=True)
-class Table:
-    """Heads and rows."""
+class Table(NamedTuple):
+    """Heads, and for each line its cells: a text, and whether it is the best of its column."""
 
     heads: tuple[str, ...]
-    rows: tuple[TableRow, ...]
+    rows: list[tuple[Line, list[tuple[str, bool]]]]
 
 
 def main_table(lines: Sequence[Line], columns: Sequence[str] = tuple(HEADS)) -> Table:
@@ -212,14 +194,10 @@ def main_table(lines: Sequence[Line], columns: Sequence[str] = tuple(HEADS)) -> 
     shown = shown_columns(lines, columns)
     best = {name: _best(lines, name) for name in shown}
     rows = [
-        TableRow(
-            (Cell(line.method), *(Cell(_cell(line, name), line.method in best[name]) for name in shown)),
-            line.ours,
-            not line.seeds,
-        )
+        (line, [(line.method, False), *((_cell(line, name), line.method in best[name]) for name in shown)])
         for line in lines
     ]
-    return Table(("method", *(HEADS[name] for name in shown)), tuple(rows))
+    return Table(("method", *(HEADS[name] for name in shown)), rows)
 
 
 def shown_columns(lines: Sequence[Line], columns: Sequence[str] = tuple(HEADS)) -> list[str]:
@@ -236,12 +214,10 @@ def difference_table(lines: Sequence[Line]) -> Table | None:
         return None
     rows = []
     for line in lines:
-        cells = [Cell(line.method)]
-        for name in shown:
-            found = line.difference.get(name)
-            cells += [Cell(difference(found)), Cell(p_value(found.p))] if found else [Cell(""), Cell("")]
-        rows.append(TableRow(tuple(cells), line.ours, not line.seeds))
-    return Table(("method", *(head for name in shown for head in (f"{HEADS[name]} difference", "p"))), tuple(rows))
+        found = [line.difference.get(name) for name in shown]
+        texts = [text for each in found for text in ((difference(each), p_value(each.p)) if each else ("", ""))]
+        rows.append((line, [(text, False) for text in (line.method, *texts)]))
+    return Table(("method", *(head for name in shown for head in (f"{HEADS[name]} difference", "p"))), rows)
 
 
 def difference(found: Difference) -> str:

@@ -80,11 +80,11 @@ def _markdown(board: Leaderboard) -> Iterator[str]:
 
 
 def _markdown_table(table: Table) -> str:
-    def show(row: Any) -> list[str]:
-        first, *others = (f"**{cell.text}**" if cell.best else cell.text.replace("|", "\\|") for cell in row.cells)
-        return [f"→ {first}" if row.ours else first, *others]
-
-    return markdown_table(table.heads, [show(row) for row in table.rows])
+    rows = []
+    for line, cells in table.rows:
+        first, *others = (f"**{text}**" if best else text.replace("|", "\\|") for text, best in cells)
+        rows.append([f"→ {first}" if line.ours else first, *others])
+    return markdown_table(table.heads, rows)
 
 
 def as_json(board: Leaderboard) -> dict[str, Any]:

@@ -12,10 +12,9 @@ import pyarrow.compute as pc
 
 from banditplex.arrays import Bools, Ints
 from banditplex.errors import InputError
-from banditplex.multiplex.cells import Origin, earliest, wrong_cell
+from banditplex.multiplex.cells import Origin, earliest, is_text, wrong_cell
 from banditplex.multiplex.notes import collected, note
 from banditplex.multiplex.roles import filled_texts, place
-from banditplex.multiplex.spelling import is_text
 
 THOUSANDS = {".": ".", ",": ",", " ": " \u00a0\u2009\u202f", "'": "'\u2019"}  # each with the characters it stands for
 POINTS = {".": "decimal points", ",": "decimal commas"}

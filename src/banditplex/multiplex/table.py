@@ -18,13 +18,12 @@ import pyarrow.compute as pc
 from banditplex.arrays import Ints
 from banditplex.errors import FormatError, InputError
 from banditplex.multiplex.build import EdgeError
-from banditplex.multiplex.cells import Origin, from_series, integer_names, leave_out_missing
+from banditplex.multiplex.cells import Origin, encoded, from_series, integer_names, leave_out_missing, merge_alike
 from banditplex.multiplex.names import ONLY_LAYER, NameIndex, Names, as_names, check_distinct, factorize
 from banditplex.multiplex.notes import note
 from banditplex.multiplex.numbers import Spelling, is_guess, with_times, with_weights
 from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import DIRECTION, PAIR_ROLES, ROLES, assign_columns, place
-from banditplex.multiplex.spelling import encoded, merge_alike
 from banditplex.multiplex.wide import LAYER, WEIGHT, from_matrices, widened
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from banditplex import backend
-from banditplex.bandits.checks import LARGEST_LOSS
+from banditplex.bandits.values import LARGEST_LOSS
 from banditplex.errors import InputError
 from banditplex.registry import Registry
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from banditplex.arrays import Ints
 from banditplex.multiplex import Multiplex, Name
-from banditplex.persistence.run_folder import RunFolder
+from banditplex.persistence.checkpoint import RunFolder
 from banditplex.predictor import LinkPredictor
 from banditplex.report.about import describe, read_about
 from banditplex.report.comparison import HIDDEN, Row, compare_rows, say_held_out

@@ -5,8 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from banditplex.experiments.paper.analysis import Difference, Runs
-from banditplex.experiments.paper.claims import findings, overall, published, verdict, why
+from banditplex.experiments.paper.analysis import Difference, Runs, findings, overall, published, verdict, why
 from banditplex.experiments.paper.settings import DATASETS
 
 ALWAYS, UP_TO, SOME = (next(claim for claim in published() if claim.kind == kind) for kind in

@@ -5,8 +5,8 @@ import pytest
 
 from banditplex.datasets import planted
 from banditplex.evaluation import k_fold
-from banditplex.experiments.paper import measure
-from banditplex.experiments.paper.measure import Judge, PaperRun, draw_each, folds_of, make_model
+from banditplex.experiments.paper import reproduce as measure
+from banditplex.experiments.paper.reproduce import Judge, PaperRun, draw_each, folds_of, make_model
 from banditplex.experiments.paper.settings import METHODS
 
 

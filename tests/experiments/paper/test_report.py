@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 
 from banditplex.experiments.paper import report
-from banditplex.experiments.paper.analysis import Runs, curve_table
-from banditplex.experiments.paper.claims import findings
-from banditplex.experiments.paper.figures import FIGURES, draw, write_figures
+from banditplex.experiments.paper.analysis import Runs, curve_table, findings
+from banditplex.experiments.paper.report import FIGURES, draw, write_figures
 from banditplex.experiments.paper.settings import DATASETS, METHODS, Size
 from faults.links import contents, plant
 

@@ -5,10 +5,9 @@ import os
 
 import pytest
 
-from banditplex.experiments.paper import measure, report, settings
+from banditplex.experiments.paper import report, settings
 from banditplex.experiments.paper import reproduce as module
-from banditplex.experiments.paper.measure import folds_of
-from banditplex.experiments.paper.reproduce import reproduce, tasks
+from banditplex.experiments.paper.reproduce import folds_of, reproduce, tasks
 from banditplex.experiments.paper.settings import DATASETS, FULL, METHODS, Size
 from tests.refusals import refuses
 
@@ -20,8 +19,7 @@ def small(monkeypatch):
     from banditplex.datasets import planted
 
     mx = planted(3, 1, 0.9, num_nodes=30, edges_per_layer=40, communities=3, seed=0)
-    for place in (measure, module):
-        monkeypatch.setattr(place, "multiplex_of", lambda dataset: mx)
+    monkeypatch.setattr(module, "multiplex_of", lambda dataset: mx)
     monkeypatch.setattr(report, "write_figures", lambda *_: None)  # they have tests of their own
     folds_of.cache_clear()
     yield mx
@@ -86,6 +84,6 @@ def test_real_data_in_processes_and_in_this_one(tmp_path):
     assert {finding.dataset for finding in found} == {"vickers"}
     about, *lines = map(json.loads, (folder / "rows.jsonl").read_text().splitlines())
     assert about["about"]["data"]["vickers"]["edges"] == 518
-    here = {task.key: measure.measure(task) for task in tasks(["vickers"], TINY)}
+    here = {task.key: module.measure(task) for task in tasks(["vickers"], TINY)}
     assert {line["task"]: line["rows"] for line in lines} == here
     assert len(here) == len(METHODS)

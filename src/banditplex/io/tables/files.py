@@ -15,12 +15,11 @@ from banditplex.errors import FormatError, InputError
 from banditplex.io.base import FACTOR, Progress, read_side_note, too_large, unpacked_limit
 from banditplex.io.tables import parquet
 from banditplex.io.tables.text import Dialect, opened, read_columns, records, sniff
-from banditplex.multiplex.cells import Origin, integer_names
+from banditplex.multiplex.cells import Origin, integer_names, tidy_names
 from banditplex.multiplex.names import as_names
 from banditplex.multiplex.notes import collected, note
 from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import EDGE_ROLES, PAIR_ROLES
-from banditplex.multiplex.spelling import tidy_names
 from banditplex.multiplex.table import read_frame
 
 KINDS = {"csv": (".csv", ".csv.gz"), "tsv": (".tsv", ".tsv.gz"), "xlsx": (".xlsx",), "parquet": (".parquet", ".pq")}

@@ -15,13 +15,12 @@ from banditplex.arrays import Ints
 from banditplex.errors import FormatError, InputError
 from banditplex.io.tables.files import load, read_whole
 from banditplex.multiplex import Multiplex
-from banditplex.multiplex.cells import Origin
+from banditplex.multiplex.cells import Origin, folded, tidy
 from banditplex.multiplex.join import FEATURE_NAMES
 from banditplex.multiplex.names import Names, check_distinct
 from banditplex.multiplex.notes import note
 from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import PAIR_ROLES, are_dates
-from banditplex.multiplex.spelling import folded, tidy
 from banditplex.multiplex.table import stem
 
 ROLES = {"id": ("id", "node", "node_id", "nodeid"), "type": ("type", "node_type", "kind"), "name": ()}
