@@ -15,10 +15,10 @@ import pandas as pd
 
 from banditplex.errors import InputError
 from banditplex.evaluation.statistics import corrected_t
+from banditplex.leaderboard.board import SEEDS
 from banditplex.leaderboard.fits import MEDIANS
 from banditplex.leaderboard.lines import HEADS
 from banditplex.leaderboard.methods import OURS, VARIANTS
-from banditplex.leaderboard.pages import SEEDS
 from banditplex.leaderboard.plan import SHARE
 from banditplex.markdown import markdown_table, number
 from banditplex.storage.rows import Row

@@ -23,8 +23,7 @@ from banditplex.multiplex import Multiplex, Name
 from banditplex.policy_scores import PREDICTED, VALIDATED, ways_to_score
 from banditplex.predictor import LinkPredictor
 from banditplex.report.about import PAGE, describe, quality
-from banditplex.report.collect import collect_model, collect_probabilities
-from banditplex.report.comparison import learning_curves
+from banditplex.report.collect import collect_model, collect_probabilities, learning_curves
 from banditplex.report.findings import find_policies
 from banditplex.report.page import write_page
 from banditplex.training.threads import fitting_threads

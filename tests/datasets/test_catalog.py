@@ -91,7 +91,7 @@ def test_unknown_names_and_built_in_sets():
 
 
 def test_what_is_not_at_hand_says_so(folder, monkeypatch):
-    monkeypatch.setattr("banditplex.datasets.download._get", no_network)
+    monkeypatch.setattr("banditplex.datasets.loading._get", no_network)
     assert not dataset_info("ckm")["at_hand"]
     assert dataset_info("twins")["at_hand"]
     with refuses("ckm", CKM.archive, "no connection"):

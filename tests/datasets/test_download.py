@@ -10,9 +10,9 @@ from functools import partial
 
 import pytest
 
-from banditplex.datasets import Dataset, File, download
+from banditplex.datasets import Dataset, File, loading
 from banditplex.datasets.base import load_comune
-from banditplex.datasets.download import fetch_files
+from banditplex.datasets.loading import fetch_files
 from banditplex.storage.files import draft_folder
 from tests.refusals import refuses
 from tests.storage.drafts import dead_draft
@@ -155,7 +155,7 @@ def test_no_network(tiny, folder, site):
 
 
 def test_a_server_that_does_not_answer(tiny, folder, site, monkeypatch):
-    monkeypatch.setattr(download, "TIMEOUT", 0.2)
+    monkeypatch.setattr(loading, "TIMEOUT", 0.2)
     site.mute.add("/tiny.zip")
     refused(tiny, tiny.archive, "0.2 seconds")
     assert left_in(folder) == []

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from banditplex.datasets import check_dataset, load_dataset
-from banditplex.datasets.paper import rand_internship, small_3_layers
+from banditplex.datasets.planted import rand_internship, small_3_layers
 from tests.refusals import refuses
 
 

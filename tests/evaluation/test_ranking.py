@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from banditplex import LinkPredictor, Multiplex
-from banditplex.evaluation import FixedSplit, Split, filtered_ranking, filtered_ranks, ranking
+from banditplex.evaluation import FixedSplit, Split, filtered_ranking, filtered_ranks, metrics
 from tests.refusals import refuses
 
 
@@ -102,7 +102,7 @@ def plain_ranks(triples, known, score, num_nodes):
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("chunk", [1, 30, 1 << 19])
 def test_ranks_agree_with_a_plain_loop_in_chunks_of_any_size(monkeypatch, chunk, directed):
-    monkeypatch.setattr(ranking, "SCORED_AT_ONCE", chunk)
+    monkeypatch.setattr(metrics, "SCORED_AT_ONCE", chunk)
     data, (train, valid, test), score = random_data(directed=directed)
     known = {*train, *valid, *test}
     known |= set() if directed else {(layer, v, u) for layer, u, v in known}

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from banditplex.leaderboard.pages import SEEDS, seed_frame
+from banditplex.leaderboard.board import SEEDS, seed_frame
 from experiments.leaderboard import Board, measure, report
 from experiments.runner import run
 from tests.refusals import refuses

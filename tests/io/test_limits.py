@@ -17,7 +17,7 @@ import pytest
 
 import banditplex as bx
 from banditplex.datasets.base import Dataset, File
-from banditplex.datasets.download import _Download
+from banditplex.datasets.loading import _Download
 from banditplex.io import base, detect
 from banditplex.io.base import FLOOR
 from banditplex.io.tables.nodes import read_pairs, with_node_table

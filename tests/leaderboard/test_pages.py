@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 
 from banditplex.leaderboard import Plan
-from banditplex.leaderboard.board import Facts, Leaderboard
+from banditplex.leaderboard.board import Facts, Leaderboard, as_json, for_page, write
 from banditplex.leaderboard.lines import finished, layer_lines, make_lines
-from banditplex.leaderboard.pages import as_json, for_page, write
 from tests.leaderboard.test_lines import failure, row
 
 FACTS = Facts("Multiplex(3 nodes)", 41, 1.5, 0.5, (0.1, 0.2, 0.3), {"overlap": 0.97, "preferential-attachment": 0.5})

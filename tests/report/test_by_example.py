@@ -5,8 +5,15 @@ import pandas as pd
 
 from banditplex.multiplex import Multiplex
 from banditplex.report.about import Judged, auc_limits, bins, limits, weighted_auc
-from banditplex.report.collect import SETTINGS, _shown, as_title, layers_per_pair, node_counts
-from banditplex.report.comparison import learning_curves, say_held_out
+from banditplex.report.collect import (
+    SETTINGS,
+    _shown,
+    as_title,
+    layers_per_pair,
+    learning_curves,
+    node_counts,
+    say_held_out,
+)
 from banditplex.report.findings import _listed
 from banditplex.report.links import layers_with
 from banditplex.report.page import as_json, pack, plain

@@ -10,18 +10,20 @@ import pandas as pd
 import pytest
 
 import banditplex as bx
+from banditplex.evaluation.metrics import FILTERED
 from banditplex.evaluation.protocol import METRICS
-from banditplex.evaluation.ranking import FILTERED
 from banditplex.report import collect, links
 from banditplex.report.collect import (
+    TITLES,
     collect_evaluation,
     collect_history,
     collect_leaderboard,
     collect_probabilities,
     collect_run,
+    compare_rows,
     glance,
+    learning_curves,
 )
-from banditplex.report.comparison import TITLES, compare_rows, learning_curves
 from banditplex.report.links import layers_with, terms_by_layer, top_links
 from banditplex.report.page import as_json, pack, render
 

@@ -27,19 +27,10 @@ SAMPLE = 1 << 15  # pairs that are scored to estimate how long all take
 
 
 def recommend(
-    fitted: FittedModel,
-    layer: Name,
-    *,
-    links_of: Multiplex,
-    top: int = 20,
-    node: Name | None = None,
-    candidates: ArrayLike | None = None,
-    exact: bool | None = None,
-    size: int = SIZE,
-    prior: float | None = None,
-    note: Note | None = None,
-    on_progress: Progress | None = None,
-) -> pd.DataFrame:
+    fitted: FittedModel, layer: Name, *, links_of: Multiplex, top: int = 20, node: Name | None = None,
+    candidates: ArrayLike | None = None, exact: bool | None = None, size: int = SIZE, prior: float | None = None,
+    note: Note | None = None, on_progress: Progress | None = None,
+) -> pd.DataFrame:  # fmt: skip
     """Return the most likely new links of a layer, as `LinkPredictor.recommend` says.
 
     If nodes have types, the edges of `links_of` show which of them a layer links. `size` is that of `plan`.

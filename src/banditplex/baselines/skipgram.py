@@ -202,14 +202,9 @@ class Walks(NamedTuple):
 
 
 def batches(
-    walks: Walks,
-    *,
-    num_negatives: int,
-    rate: float,
-    rng: np.random.Generator,
-    max_tokens: int = MAX_TOKENS,
+    walks: Walks, *, num_negatives: int, rate: float, rng: np.random.Generator, max_tokens: int = MAX_TOKENS,
     time_limit: float | None = None,
-) -> Iterator[Batch]:
+) -> Iterator[Batch]:  # fmt: skip
     """Yield mini-batches of walks; the rate falls linearly to 0, at the latest after `time_limit` seconds.
 
     A mini-batch has at most `max_tokens` nodes, and as many as the graph has rows, but at least one group.
@@ -233,14 +228,10 @@ def batches(
 
 
 def train(
-    steps: Iterator[Batch],
-    weight: Tensor,
-    num_negatives: int,
-    contexts: Table,
-    parts: Callable[[Tensor], list[tuple[Table, Tensor]]],
-    vectors: Callable[..., Tensor] = lambda rows: rows,
+    steps: Iterator[Batch], weight: Tensor, num_negatives: int, contexts: Table,
+    parts: Callable[[Tensor], list[tuple[Table, Tensor]]], vectors: Callable[..., Tensor] = lambda rows: rows,
     index: Tensor | None = None,
-) -> None:
+) -> None:  # fmt: skip
     """Learn tables from mini-batches whose pairs have weights (L, L).
 
     `parts` says which rows of which tables the centres of walks (B, L) are made of, and `vectors` makes them (B, L, d).

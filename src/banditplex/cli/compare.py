@@ -84,9 +84,9 @@ def compare(
         raise InputError("Expected DATA, a data set, file or folder to compare methods on, got none.")
     if resume and out is None:
         raise InputError("Expected -o DIR with --resume, got none.")
+    from banditplex.leaderboard import board as boards
     from banditplex.leaderboard import compare as run_all
-    from banditplex.leaderboard import lines, pages
-    from banditplex.leaderboard.board import Leaderboard, describe
+    from banditplex.leaderboard import lines
     from banditplex.leaderboard.methods import choose_methods
     from banditplex.leaderboard.plan import Parts, Plan, describe_device, find_device
     from banditplex.report.about import PAGE
@@ -109,9 +109,9 @@ def compare(
     )  # fmt: skip
     plan.check(mx)
     with warnings.catch_warnings(action="ignore"):  # the comparison tells it
-        about = describe(mx, Parts(mx, hide, fixed).split(0), plan.targets)
+        about = boards.describe(mx, Parts(mx, hide, fixed).split(0), plan.targets)
     how = "triples" if fixed is not None and fixed.of_triples else leaks
-    board = Leaderboard(title, about, plan, fixed=how, device=describe_device(where))
+    board = boards.Leaderboard(title, about, plan, fixed=how, device=describe_device(where))
     if not as_json:
         print(f"{title}: {about.title}\n{_wrap(about.sentences)}")
         if about.warning:
@@ -133,13 +133,13 @@ def compare(
             on_progress=on_progress,
         )  # fmt: skip
     board = replace(board, lines=lines.make_lines(rows), layers=lines.layer_lines(rows), tests=lines.finished(rows))
-    files = pages.write(board, out) if out is not None else []
+    files = boards.write(board, out) if out is not None else []
     place = out / PAGE if out is not None else None if as_json else page_beside(data, "comparison")
     page = None
     if place is not None:
-        page = try_page(place, collect_leaderboard(title, mx, pages.for_page(board)), asked=out is not None)
+        page = try_page(place, collect_leaderboard(title, mx, boards.for_page(board)), asked=out is not None)
     if as_json:
-        print_json(pages.as_json(board) | {"out": out and str(out), "report": page and str(page)})
+        print_json(boards.as_json(board) | {"out": out and str(out), "report": page and str(page)})
         return
     _print_board(board)
     listed = ", ".join(map(str, files))

@@ -71,8 +71,7 @@ def evaluate(
     from banditplex.evaluation import evaluate as rows_of
     from banditplex.evaluation import summary
     from banditplex.predictor import LinkPredictor
-    from banditplex.report.collect import collect_evaluation
-    from banditplex.report.comparison import held_out_edges
+    from banditplex.report.collect import collect_evaluation, held_out_edges
 
     usual = (1, 2) if quick else (USUAL_TRIALS, USUAL_FOLDS)
     trials, folds = usual[0] if trials is None else trials, usual[1] if folds is None else folds
@@ -151,8 +150,8 @@ def _time(text: str, date_format: str | None = None) -> int | float | np.datetim
 
 
 def _metrics(text: str | None, *, triples: bool) -> list[str]:
+    from banditplex.evaluation.metrics import FILTERED
     from banditplex.evaluation.protocol import METRICS
-    from banditplex.evaluation.ranking import FILTERED
 
     known = METRICS + (FILTERED if triples else ())
     names = text.split(",") if text is not None else list(RANKED if triples else SHOWN)
@@ -164,7 +163,7 @@ def _metrics(text: str | None, *, triples: bool) -> list[str]:
 
 def _explain(lines: list[dict[str, Any]], asked: dict[str, Any]) -> str:
     """Say in words what the table shows."""
-    from banditplex.report.comparison import HIDDEN, say_held_out
+    from banditplex.report.collect import HIDDEN, say_held_out
 
     reference = next(line["method"] for line in lines if line["difference"] is None)
     others = len({line["method"] for line in lines}) - 1

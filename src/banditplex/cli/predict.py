@@ -246,19 +246,11 @@ def _read_context(path: Path, before: Reading, mx: "Multiplex", nodes: Path | No
 
 
 def predictions(
-    model: "LinkPredictor",
-    layer: str,
-    *,
-    pairs: Path | None = None,
-    columns: Mapping[str, Any] | None = None,
-    top: int | None = None,
-    node: str | None = None,
-    exact: bool = False,
-    fold_case: bool = False,
-    prior: float | None = None,
-    context: "Multiplex | None" = None,
+    model: "LinkPredictor", layer: str, *, pairs: Path | None = None, columns: Mapping[str, Any] | None = None,
+    top: int | None = None, node: str | None = None, exact: bool = False, fold_case: bool = False,
+    prior: float | None = None, context: "Multiplex | None" = None,
     on_progress: "Callable[[int, int], Any] | None" = None,
-) -> "pd.DataFrame":
+) -> "pd.DataFrame":  # fmt: skip
     """Return probability and score of the pairs of a file, or of the `top` new links; `attrs` has the prior assumed."""
     import pandas as pd
 

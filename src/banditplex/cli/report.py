@@ -47,14 +47,9 @@ def report(
 
 
 def write_run_page(
-    run: Path,
-    model: "LinkPredictor",
-    page: Path | None = None,
-    layers: "Sequence[Name] | None" = None,
-    title: str | None = None,
-    *,
-    quiet: bool = False,
-) -> Path:
+    run: Path, model: "LinkPredictor", page: Path | None = None, layers: "Sequence[Name] | None" = None,
+    title: str | None = None, *, quiet: bool = False,
+) -> Path:  # fmt: skip
     """Write the page of a run, into its folder if no other place is given; return its path."""
     from banditplex.report.about import PAGE
     from banditplex.report.collect import collect_run

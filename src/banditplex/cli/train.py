@@ -170,17 +170,10 @@ def _numbers(epochs: Iterable[int]) -> str:
 
 
 def fit_in(
-    folder: "RunFolder",
-    mx: "Multiplex",
-    targets: "Sequence[Name] | None",
-    settings: Mapping[str, Any],
-    *,
-    reading: Mapping[str, Any] | None = None,
-    notes: Sequence[str] = (),
-    resume: bool = False,
-    force: bool = False,
+    folder: "RunFolder", mx: "Multiplex", targets: "Sequence[Name] | None", settings: Mapping[str, Any], *,
+    reading: Mapping[str, Any] | None = None, notes: Sequence[str] = (), resume: bool = False, force: bool = False,
     on_epoch: "Callable[[LinkPredictor, dict[str, Any]], Any] | None" = None,
-) -> "LinkPredictor":
+) -> "LinkPredictor":  # fmt: skip
     """Fit a model in a run folder, with a checkpoint after each epoch, and save it there with a table of its gains.
 
     With `resume`, the run in the folder continues; `targets` and `settings` that are not given stay as they were. With

@@ -14,8 +14,7 @@ import numpy as np
 
 from banditplex.arrays import Floats, Ints
 from banditplex.errors import InputError
-from banditplex.evaluation.metrics import AT, evaluate_layers
-from banditplex.evaluation.ranking import FILTERED, filtered_ranking
+from banditplex.evaluation.metrics import AT, FILTERED, evaluate_layers, filtered_ranking
 from banditplex.evaluation.rows import check_rows, describe_data, metric_schema, row_schemas
 from banditplex.evaluation.split import FixedSplit, Split, check_options, k_fold, temporal_split
 from banditplex.jobs.engine import check_engine, run_tasks

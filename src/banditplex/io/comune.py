@@ -23,14 +23,9 @@ _ID = re.compile("-?[0-9]{1,18}")
 
 
 def read(
-    path: Path,
-    *,
-    progress: Progress | None = None,
-    directed: bool | None = None,
-    layers: str | Path | None = None,
-    nodes: str | Path | None = None,
-    num_nodes: int | None = None,
-) -> Multiplex:
+    path: Path, *, progress: Progress | None = None, directed: bool | None = None, layers: str | Path | None = None,
+    nodes: str | Path | None = None, num_nodes: int | None = None,
+) -> Multiplex:  # fmt: skip
     """Read an edge list and its companion files; options: docs/file-formats.md#comune."""
     layer_file, node_file = _find_companion(path, "layers", layers), _find_companion(path, "nodes", nodes)
     rows = parse_rows(read_text(path), path, delimiter=BLANKS, widths=range(3, 5))

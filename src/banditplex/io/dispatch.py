@@ -124,12 +124,9 @@ def _choose(paths: Sequence[Path], options: Mapping[str, Any]) -> Format:
 
 
 def _read(
-    paths: Sequence[Path],
-    format: str | None,
-    progress: Progress | None,
-    options: dict[str, Any],
+    paths: Sequence[Path], format: str | None, progress: Progress | None, options: dict[str, Any],
     node_table: str | Path | None,
-) -> Multiplex:
+) -> Multiplex:  # fmt: skip
     chosen = formats[format] if format else _choose(paths, options)
     _check_options(chosen, chosen.read, options)
     path: Any = paths[0] if len(paths) == 1 else paths

@@ -21,13 +21,9 @@ _DOCUMENTS = ("readme", "license", "licence")  # names of files that are no laye
 
 
 def read(
-    path: Path,
-    *,
-    directed: bool | None = None,
-    pattern: str = "*",
-    header: bool | None = None,
+    path: Path, *, directed: bool | None = None, pattern: str = "*", header: bool | None = None,
     progress: Progress | None = None,
-) -> Multiplex:
+) -> Multiplex:  # fmt: skip
     """Read a folder of edge lists; layers are named after their files. Options: docs/file-formats.md#edge-lists."""
     files, documents = _layer_files(path, pattern)
     if documents:

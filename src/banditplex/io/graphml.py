@@ -23,18 +23,10 @@ MEMORY = 34  # times its size is what reading a file takes
 
 
 def read(
-    path: Path,
-    *,
-    directed: bool | None = None,
-    layer: str | None = None,
-    weight: str | None = None,
-    time: str | None = None,
-    features: Sequence[str] = (),
-    types: str | None = None,
-    names: str | None = None,
-    max_size: int | None = None,
-    progress: Progress | None = None,
-) -> Multiplex:
+    path: Path, *, directed: bool | None = None, layer: str | None = None, weight: str | None = None,
+    time: str | None = None, features: Sequence[str] = (), types: str | None = None, names: str | None = None,
+    max_size: int | None = None, progress: Progress | None = None,
+) -> Multiplex:  # fmt: skip
     """Read a graph file; other edge attributes are ignored. Options: docs/file-formats.md#graphml."""
     check_max_size(max_size)
     size, limit = path.stat().st_size, FLOOR if max_size is None else max_size

@@ -58,13 +58,9 @@ class Edge(NamedTuple):
 
 
 def read(
-    path: Path,
-    *,
-    directed: bool | None = None,
-    weight: str | None = None,
-    time: str | None = None,
+    path: Path, *, directed: bool | None = None, weight: str | None = None, time: str | None = None,
     progress: Progress | None = None,
-) -> Multiplex:
+) -> Multiplex:  # fmt: skip
     """Read a multinet file, without edges between layers. Options: docs/file-formats.md#multinet."""
     sections = _split(path)
     for row in sections["TYPE"]:

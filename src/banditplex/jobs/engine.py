@@ -26,13 +26,9 @@ Outcomes = Generator[tuple[str, Outcome]]
 
 
 def run_tasks(
-    function: Function,
-    tasks: Iterable[Any],
-    *,
-    engine: str = "processes",
-    jobs: int | None = None,
+    function: Function, tasks: Iterable[Any], *, engine: str = "processes", jobs: int | None = None,
     store: RowStore | None = None,
-) -> Generator[Finished]:
+) -> Generator[Finished]:  # fmt: skip
     """Yield the key and the rows of each task, as the tasks finish; keys must be unique.
 
     Engines: "serial", one after another, in this process; "processes", in worker processes on this machine; "ray", on

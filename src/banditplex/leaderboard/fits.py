@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from banditplex.errors import InputError
-from banditplex.evaluation.metrics import AT, rank_metrics, ranks
+from banditplex.evaluation.metrics import AT, FILTERED, rank_metrics, ranks
 from banditplex.evaluation.protocol import copy_scorer, score_split, testable, with_filtered
-from banditplex.evaluation.ranking import FILTERED
 from banditplex.evaluation.rows import check_rows, metric_schema, row_schemas
 from banditplex.evaluation.split import Split
 from banditplex.jobs.engine import run_tasks

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from banditplex.errors import InputError
-from banditplex.evaluation.ranking import FILTERED
+from banditplex.evaluation.metrics import FILTERED
 from banditplex.evaluation.statistics import holm, summary
 from banditplex.leaderboard.fits import MEDIANS, RANKING, TOLD_APART
 from banditplex.leaderboard.methods import OURS, VARIANTS

@@ -60,17 +60,9 @@ def index_nodes(source: Any, destination: Any, num_nodes: int | None, declared: 
 
 
 def sort_edges(
-    source: Ints,
-    destination: Ints,
-    layer: Ints,
-    *,
-    num_nodes: int,
-    num_layers: int,
-    weight: Floats | None,
-    time: Numbers | None,
-    directed: bool,
-    duplicates: str,
-) -> tuple[Ints, Ints, Floats | None, Numbers | None]:
+    source: Ints, destination: Ints, layer: Ints, *, num_nodes: int, num_layers: int, weight: Floats | None,
+    time: Numbers | None, directed: bool, duplicates: str,
+) -> tuple[Ints, Ints, Floats | None, Numbers | None]:  # fmt: skip
     """Sort edges by (layer, source, destination) and merge duplicates; an undirected edge has the smaller index first.
 
     Returned are edges (2, E), layer offsets (num_layers + 1,), weights and times. The three indices are packed into one

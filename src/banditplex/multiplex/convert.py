@@ -250,17 +250,9 @@ def redirect(mx: "Multiplex", directed: bool | None) -> "Multiplex":
 
 
 def from_attributes(
-    cls: type["Multiplex"],
-    graph: "nx.Graph",
-    keys: list[Any] | None = None,
-    *,
-    layer: str | None,
-    weight: str | None,
-    time: str | None,
-    node_names: Any,
-    layer_names: Any,
-    **options: Any,
-) -> "Multiplex":
+    cls: type["Multiplex"], graph: "nx.Graph", keys: list[Any] | None = None, *, layer: str | None, weight: str | None,
+    time: str | None, node_names: Any, layer_names: Any, **options: Any,
+) -> "Multiplex":  # fmt: skip
     """Build a multiplex from attributes of edges, `keys` of those without a layer, and names of the nodes in order."""
     names, place = as_names(node_names, "node"), {node: index for index, node in enumerate(graph)}
     rows = [(place[u], place[v], attributes) for u, v, attributes in graph.edges(data=True)]

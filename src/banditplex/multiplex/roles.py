@@ -45,14 +45,9 @@ def with_usual(role: str, given: str | tuple[str, ...] | None) -> tuple[str, ...
 
 
 def choose_columns(
-    available: Sequence[str],
-    given: Mapping[str, object],
-    *,
-    path: object = None,
-    roles: Sequence[str] = EDGE_ROLES,
-    hint: str = "",
-    sample: Sample | None = None,
-) -> dict[str, str]:
+    available: Sequence[str], given: Mapping[str, object], *, path: object = None, roles: Sequence[str] = EDGE_ROLES,
+    hint: str = "", sample: Sample | None = None,
+) -> dict[str, str]:  # fmt: skip
     """Return the column for each role: the given one, or one with a usual name; a suggested layer is not chosen here.
 
     A tuple of names stands for the first of them that is there. If neither end of edges has a usual name, the two
@@ -189,14 +184,9 @@ def filled_texts(values: Iterable[object]) -> list[str]:
 
 
 def assign_columns(
-    available: Sequence[str],
-    given: Mapping[str, object],
-    sample: Sample,
-    *,
-    path: object = None,
-    roles: Sequence[str] = EDGE_ROLES,
-    hint: str = "",
-) -> dict[str, str]:
+    available: Sequence[str], given: Mapping[str, object], sample: Sample, *, path: object = None,
+    roles: Sequence[str] = EDGE_ROLES, hint: str = "",
+) -> dict[str, str]:  # fmt: skip
     """Return the column for each role, "direction" included; say which one is taken for the layer, and what is left."""
     chosen = choose_columns(available, given, path=path, roles=roles, hint=hint, sample=sample)
     if "layer" not in roles:

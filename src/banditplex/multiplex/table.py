@@ -34,16 +34,9 @@ _ENOUGH = 10  # nodes in each of two columns that make it unlikely, if they are 
 
 
 def from_table(
-    cls: "type[Multiplex]",
-    table: pa.Table,
-    origin: Origin,
-    options: TableOptions,
-    *,
-    nodes: Any = None,
-    layers: Any = None,
-    directed: bool | None = None,
-    **others: Any,
-) -> "Multiplex":
+    cls: "type[Multiplex]", table: pa.Table, origin: Origin, options: TableOptions, *, nodes: Any = None,
+    layers: Any = None, directed: bool | None = None, **others: Any,
+) -> "Multiplex":  # fmt: skip
     """Build a multiplex from a table whose columns are named by role; `nodes` and `layers` declare all names.
 
     `directed` is what is known of the direction if the options do not say it; None: as the column of directions says,

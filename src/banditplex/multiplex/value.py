@@ -134,22 +134,10 @@ class Multiplex:
 
     @classmethod
     def from_indices(
-        cls,
-        source: Ints,
-        destination: Ints,
-        layer: Ints,
-        *,
-        node_names: Any,
-        layer_names: Any,
-        weight: Any = None,
-        time: Any = None,
-        node_features: Any = None,
-        node_types: Any = None,
-        directed: bool = False,
-        duplicates: str = "sum",
-        self_loops: str = "keep",
-        metadata: Mapping[str, Any] | None = None,
-    ) -> "Multiplex":
+        cls, source: Ints, destination: Ints, layer: Ints, *, node_names: Any, layer_names: Any, weight: Any = None,
+        time: Any = None, node_features: Any = None, node_types: Any = None, directed: bool = False,
+        duplicates: str = "sum", self_loops: str = "keep", metadata: Mapping[str, Any] | None = None,
+    ) -> "Multiplex":  # fmt: skip
         """Build a multiplex from indices into declared names, by the same rules as `from_edges`."""
         check_choice("duplicates", duplicates, ("sum", "max", "error"))
         check_choice("self_loops", self_loops, ("keep", "drop", "error"))

@@ -174,15 +174,9 @@ def favourites(likely: Floats, rng: np.random.Generator) -> Ints:
 
 
 def reproduce(
-    folder: str | Path,
-    *,
-    datasets: Sequence[str] = tuple(DATASETS),
-    size: Size = FULL,
-    engine: str = "processes",
-    jobs: int | None = None,
-    resume: bool = False,
-    command: str = "banditplex reproduce",
-) -> list[Finding]:
+    folder: str | Path, *, datasets: Sequence[str] = tuple(DATASETS), size: Size = FULL, engine: str = "processes",
+    jobs: int | None = None, resume: bool = False, command: str = "banditplex reproduce",
+) -> list[Finding]:  # fmt: skip
     """Train every method on every data set; write rows, curves, claims, figures and an index into a new folder.
 
     With `resume`, the run in the folder is continued; if it is complete, tables and figures are written again. For

@@ -69,13 +69,9 @@ def _kind(path: Path, kind: str | None) -> str:
 
 
 def load(
-    path: Path,
-    options: TableOptions,
-    *,
-    kind: str | None = None,
-    roles: Sequence[str] = EDGE_ROLES,
+    path: Path, options: TableOptions, *, kind: str | None = None, roles: Sequence[str] = EDGE_ROLES,
     progress: Progress | None = None,
-) -> Part:
+) -> Part:  # fmt: skip
     """Return the columns of a table by role."""
     kind = _kind(path, kind)
     if options.wide:

@@ -31,13 +31,9 @@ ROWS_EACH = 3  # rows per distinct value, at least, that make a column of texts 
 
 
 def with_node_table(
-    mx: Multiplex,
-    path: str | Path,
-    columns: Mapping[str, str] | None = None,
-    *,
-    fold_case: bool = False,
+    mx: Multiplex, path: str | Path, columns: Mapping[str, str] | None = None, *, fold_case: bool = False,
     max_size: int | None = None,
-) -> Multiplex:
+) -> Multiplex:  # fmt: skip
     """Return a multiplex with the node types, features and names of a table, which has a row per node.
 
     Nodes of the table that `mx` lacks become nodes without edges. `columns` names its columns: `id` (by default id,
@@ -200,13 +196,9 @@ class NodeFinder:
 
 
 def read_pairs(
-    path: Path,
-    mx: Multiplex,
-    *,
-    columns: Mapping[str, Any] | None = None,
-    fold_case: bool = False,
+    path: Path, mx: Multiplex, *, columns: Mapping[str, Any] | None = None, fold_case: bool = False,
     max_size: int | None = None,
-) -> Names:
+) -> Names:  # fmt: skip
     """Return the pairs of a file as names (n, 2); each pair must be two different nodes of `mx`.
 
     `columns` gives the column names of `source` and `destination`, or tuples of names. Other columns are ignored. Of

@@ -57,12 +57,9 @@ def read(path: Path, options: TableOptions, *, kind: str, progress: Progress | N
 
 
 def read_all(
-    path: Path | Sequence[Path],
-    options: TableOptions,
-    *,
-    progress: Progress | None = None,
+    path: Path | Sequence[Path], options: TableOptions, *, progress: Progress | None = None,
     node_table: str | Path | None = None,
-) -> Multiplex:
+) -> Multiplex:  # fmt: skip
     """Read several tables, or those of a folder that have columns of source and destination.
 
     A table with a column of layers has these; each other table is a layer, named after its file. Tables without

@@ -155,14 +155,9 @@ _ROWS = 1000  # rows that show what is in a column
 
 
 def read_columns(
-    path: Path,
-    usual: str,
-    options: TableOptions,
-    *,
-    roles: Sequence[str] = EDGE_ROLES,
-    progress: Progress | None = None,
-    ours: bool = False,
-) -> tuple[pa.Table, Origin, str]:
+    path: Path, usual: str, options: TableOptions, *, roles: Sequence[str] = EDGE_ROLES,
+    progress: Progress | None = None, ours: bool = False,
+) -> tuple[pa.Table, Origin, str]:  # fmt: skip
     """Return the columns of a file by role, its origin, and its decimal point.
 
     Weights are numbers, times are numbers or dates, all others are strings. Rows with an empty cell are refused or left
