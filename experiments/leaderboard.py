@@ -16,7 +16,7 @@ import pandas as pd
 from banditplex.errors import InputError
 from banditplex.evaluation.statistics import corrected_t
 from banditplex.leaderboard.board import SEEDS
-from banditplex.leaderboard.fits import MEDIANS
+from banditplex.leaderboard.compare import MEDIANS
 from banditplex.leaderboard.lines import HEADS
 from banditplex.leaderboard.methods import OURS, VARIANTS
 from banditplex.leaderboard.plan import SHARE

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from banditplex.answers.embedding import positions
-from banditplex.answers.ranking import RANKED_AT_ONCE
+from banditplex.answers.ranking import RANKED_AT_ONCE, positions
 from banditplex.markdown import markdown_table, number
 from banditplex.multiplex import Multiplex
 from banditplex.pairs.candidates import WAYS, find_candidates

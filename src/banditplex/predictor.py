@@ -12,10 +12,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from banditplex.answers.embedding import embed
 from banditplex.answers.explanation import explain, which_layers
 from banditplex.answers.quality import mean_auc
-from banditplex.answers.ranking import recommend
+from banditplex.answers.ranking import embed, recommend
 from banditplex.arrays import Floats, Ints
 from banditplex.bandits.arms import to_layer
 from banditplex.errors import InputError

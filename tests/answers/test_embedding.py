@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import banditplex as bx
-from banditplex.answers.embedding import positions
+from banditplex.answers.ranking import positions
 from banditplex.nn.ensemble import members_of
 from tests.test_predictor import FAST
 from tests.training.stacked import stacked

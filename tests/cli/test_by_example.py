@@ -2,8 +2,7 @@
 
 import pandas as pd
 
-from banditplex.cli.data import as_name, later_columns, parse_columns, title_of
-from banditplex.cli.flags import in_flags
+from banditplex.cli.data import as_name, in_flags, later_columns, parse_columns, title_of
 from banditplex.cli.gains import gain_lines
 from banditplex.cli.options import _flowing, options_by_policy, parse_options
 from banditplex.cli.output import _fit

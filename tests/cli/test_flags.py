@@ -6,7 +6,7 @@ import warnings
 import pytest
 
 import banditplex as bx
-from banditplex.cli.flags import FLAGS, in_flags
+from banditplex.cli.data import FLAGS, in_flags
 
 EDGES = "source,target,layer,weight\nann,bob,work,2\nbob,cid,home,1\n"
 FILES = {

@@ -3,7 +3,7 @@
 import numpy as np
 
 import banditplex as bx
-from banditplex.answers.embedding import positions
+from banditplex.answers.ranking import positions
 from banditplex.pairs.candidates import find_candidates
 from experiments.recall import SHARES, densest, measure, report
 from tests.answers.test_ranking import LAYER

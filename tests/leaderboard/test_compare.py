@@ -20,8 +20,7 @@ from banditplex.evaluation import FixedSplit, Split, roc_auc
 from banditplex.jobs.limits import stop_child
 from banditplex.leaderboard import Method, Plan, compare
 from banditplex.leaderboard.board import describe
-from banditplex.leaderboard.compare import _fit_all
-from banditplex.leaderboard.fits import Bench, Fit, Job, Runner, as_text, limit, measure, rank_split
+from banditplex.leaderboard.compare import Bench, Fit, Job, Runner, _fit_all, as_text, limit, measure, rank_split
 from banditplex.leaderboard.lines import make_lines
 from banditplex.leaderboard.plan import LEAST_RANKED, Parts
 from banditplex.storage.rows import read_results

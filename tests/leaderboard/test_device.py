@@ -5,8 +5,7 @@ import torch
 
 from banditplex.baselines import BASELINES
 from banditplex.leaderboard import Method, Plan, compare
-from banditplex.leaderboard.compare import describe
-from banditplex.leaderboard.fits import limit
+from banditplex.leaderboard.compare import describe, limit
 from banditplex.leaderboard.lines import make_lines
 from banditplex.leaderboard.methods import MeanOfDraws
 from banditplex.leaderboard.plan import describe_device, find_device, start_device

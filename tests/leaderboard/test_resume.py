@@ -8,8 +8,7 @@ import pytest
 
 from banditplex.errors import FormatError
 from banditplex.evaluation.protocol import EvaluationProtocol, Run, _rows_check
-from banditplex.leaderboard.compare import describe
-from banditplex.leaderboard.fits import Fit, rows_check
+from banditplex.leaderboard.compare import Fit, describe, rows_check
 from banditplex.leaderboard.plan import Plan
 from banditplex.storage.rows import RowStore
 from tests.leaderboard.test_compare import multiplex

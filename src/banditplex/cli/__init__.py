@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from banditplex.cli import compare, convert, datasets, demo, evaluate, predict, report, reproduce, train
-from banditplex.cli.flags import in_flags
+from banditplex.cli.data import in_flags
 from banditplex.cli.options import PlainCommand, PlainGroup, help_alone, option
 from banditplex.errors import InputError
 from banditplex.terminal import escape, say

@@ -157,6 +157,7 @@ def _leaks(split: str, hide: str) -> str | None:
 
 
 def _print_board(board: "Leaderboard") -> None:
+    from banditplex.leaderboard.board import verdict
     from banditplex.leaderboard.lines import COST, INSTEAD, RANKINGS, TELLING, difference_table, main_table
 
     parts = (RANKINGS, TELLING, INSTEAD, (*COST, "settings", "note"))
@@ -166,8 +167,8 @@ def _print_board(board: "Leaderboard") -> None:
             _print(table)
             print()
     print(_wrap(["> ours; * the best of its column.", *board.legend]))
-    if board.verdict:
-        print(f"\n{_wrap([board.verdict])}")
+    if answer := verdict(board.lines):
+        print(f"\n{_wrap([answer])}")
 
 
 def _print(table: "Table") -> None:

@@ -1,4 +1,7 @@
-"""DATA of the commands: a data set by name, or a file or folder, with the same options for all commands."""
+"""DATA of the commands: a data set by name, or a file or folder, with the same options for all commands.
+
+Messages of the library name Python parameters; `in_flags` translates them into these and other options.
+"""
 
 import re
 import warnings
@@ -14,6 +17,7 @@ from banditplex.errors import InputError
 from banditplex.multiplex.notes import notes_of, show_files
 from banditplex.multiplex.roles import ALIAS, ALSO, EDGE_ROLES, PAIR_ROLES
 from banditplex.terminal import progress, say
+from banditplex.training.config import REMOVED, SETTINGS
 
 if TYPE_CHECKING:
     from banditplex.evaluation import FixedSplit
@@ -152,8 +156,6 @@ def published_split(data: Sequence[str], *, leaks: str) -> "FixedSplit":
 
 def reading_notes(mx: "Multiplex") -> list[str]:
     """Return how data were read: what was guessed, merged or left out, in terms of flags."""
-    from banditplex.cli.flags import in_flags
-
     return [in_flags(each) for each in notes_of(mx.metadata)]
 
 
@@ -213,3 +215,43 @@ def as_name(text: str, names: "Iterable[Name]") -> "Name":
     """Return what was typed as a name of the kind that `names` are: strings or integers."""
     integers = all(isinstance(name, int) for name in names)
     return int(text) if integers and text.lstrip("-").isdigit() else text
+
+
+FLAGS: dict[str, str | None] = {
+    **{f"{name}=": f"--{name.replace('_', '-')}" for name in (*READING, "context", "width", "evidence")},
+    **{f"{name}=True": f"--{name.replace('_', '-')}" for name in (*READING, "exact", "lossy", "resume")},
+    **{f"{role}=": f"--columns {ALIAS.get(role, role)}=" for role in EDGE_ROLES},
+    **{name: f"--{name.replace('_', '-')}" for name in (*SETTINGS, *REMOVED, "date_format", "max_size") if "_" in name},
+    **dict.fromkeys(("overwrite=True", "force=True"), "--force"),
+    "read with format=": "read with --from",
+    "write with format=": "write with --to",
+    "header=False": "--no-header",
+    "header=": "--header/--no-header",
+    "directed=False": "--undirected",
+    "directed=": "--directed/--undirected",
+    "missing='drop'": "--missing drop",
+    "node_table=": "--nodes",
+    **{f"{name}=": f"--policy-option {name}=" for name in ("layers", "prices")},
+    **dict.fromkeys(("policy_options=", "policy_options"), "--policy-option"),
+    "its options:": None,
+}
+"""How messages name a parameter, and the flag for it; None: there is no flag, and the hint is left out."""
+
+_PHRASES = "|".join(re.escape(phrase) + r"\b" * phrase[-1].isalnum() for phrase in sorted(FLAGS, key=len, reverse=True))
+_PHRASE = re.compile(rf"(?<![\w/.'\"-])(?<!--columns )({_PHRASES})(?=(['\"\[{{\w])?)")
+_NO_FLAG = "|".join(re.escape(phrase) for phrase, flag in FLAGS.items() if flag is None)
+_NODE_COLUMN = re.compile(r"node_columns=\{'(\w+)': ('[^']*'|\"[^\"]*\")\}")
+_SECOND = re.compile(r"(?<=['\"]), --columns (?=\w+=)")  # --columns takes several, joined by commas
+_HINT = re.compile(rf"; (?:{_NO_FLAG})[^;]*?(?=\.?$|;)")
+
+
+def in_flags(message: str) -> str:
+    """Return a message of the library in terms of flags."""
+    message = _NODE_COLUMN.sub(r"--node-columns \1=\2", _HINT.sub("", message))
+    return _SECOND.sub(",", _PHRASE.sub(_flag, message))
+
+
+def _flag(found: re.Match[str]) -> str:
+    """Return the flag for a phrase, with a space before its value if one follows."""
+    flag = FLAGS[found[1]] or found[1]
+    return f"{flag} " if found[2] and not flag.endswith("=") else flag

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from banditplex.cli import output
-from banditplex.cli.data import Reading, as_name, parse_columns, parse_node_columns
-from banditplex.cli.flags import in_flags
+from banditplex.cli.data import Reading, as_name, in_flags, parse_columns, parse_node_columns
 from banditplex.cli.options import option
 from banditplex.errors import InputError
 from banditplex.multiplex.join import FEATURE_NAMES

@@ -77,11 +77,6 @@ class Dataset:
         folder = data_folder()
         return all(file.find(folder) for file in self.files)
 
-    @property
-    def can_be_downloaded(self) -> bool:
-        """Whether there is a URL for any of the files."""
-        return bool(self.archive) or any(file.mirror for file in self.files)
-
     def check_files(self) -> None:
         """Check the files in the data folder against their checksums; missing files are ignored."""
         folder = data_folder()

@@ -37,7 +37,7 @@ def fetch_files(dataset: Dataset, *, known: Iterable[File] = (), progress: Progr
     if folder is not None and folder.is_dir() and dataset.files:
         clear_drafts(folder)
     missing = [file for file in dataset.files if not file.find(folder)]
-    if missing and not dataset.can_be_downloaded:
+    if missing and not dataset.archive and not any(file.mirror for file in dataset.files):
         where = folder or "the folder in BANDITPLEX_DATA"
         raise InputError(f"{dataset.name}: expected {missing[0].path} in {where}, got no such file. {dataset.note}")
     if missing and (folder is None or find_spec("pooch") is None):
@@ -341,13 +341,9 @@ def check_dataset(name: str, **options: Any) -> Multiplex:
     facts, mx = dataset_info(name), load_dataset(name, **options)
     undirected = mx.to_undirected()
     found = {
-        "nodes": mx.num_nodes,
-        "layers": mx.num_layers,
-        "edges": mx.num_edges,
-        "undirected_edges": undirected.num_edges,
-        "directed": mx.directed,
-        "weighted": mx.weight is not None or "weight" in mx.metadata.get("missing", ()),
-    }
+        "nodes": mx.num_nodes, "layers": mx.num_layers, "edges": mx.num_edges, "undirected_edges": undirected.num_edges,
+        "directed": mx.directed, "weighted": mx.weight is not None or "weight" in mx.metadata.get("missing", ()),
+    }  # fmt: skip
     for fact, value in found.items():
         if facts[fact] is not None and not options:
             assert value == facts[fact], f"{name}: expected {fact} {facts[fact]}, got {value}"

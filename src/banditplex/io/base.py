@@ -129,9 +129,9 @@ class Counted(io.FileIO):
 
 
 def show(token: bytes) -> str:
-    """Return bytes of a file for a message, in any encoding, cut after 40 characters."""
+    """Return bytes of a file for a message, in any encoding, cut after 60 characters."""
     text = token.decode(errors="backslashreplace")
-    return repr(text if len(text) <= 40 else text[:40] + "...")
+    return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
 FLOOR, FACTOR = 1 << 26, 100

@@ -115,10 +115,7 @@ def _read_companion(path: Path) -> Companion:
 
 
 FORMAT = Format(
-    name="comune",
-    description="CoMuNe: lines `layer node node [weight]`, names in NAME_layers.txt and NAME_nodes.txt",
-    suffixes=(".edges",),
-    read=read,
-    holds=frozenset({"weight"}),
+    name="comune", description="CoMuNe: lines `layer node node [weight]`, names in NAME_layers.txt and NAME_nodes.txt",
+    suffixes=(".edges",), read=read, holds=frozenset({"weight"}),
     matches=partial(begins_with, pattern=rb"\A\s*(-?[0-9]+[ \t]+){3}[-+]?[0-9.]+(e[-+]?[0-9]+)?[ \t\r]*$"),
-)
+)  # fmt: skip

@@ -20,19 +20,9 @@ from banditplex.storage.staging import check_whole, staged
 
 formats: Registry[Format] = Registry("format")
 for _format in (
-    folder.FORMAT,
-    tables.PARQUET,
-    graphml.FORMAT,
-    multinet.FORMAT,
-    tables.CSV,
-    tables.TSV,
-    tables.XLSX,
-    comune.FORMAT,
-    gatne.TRIPLES,
-    gatne.GATNE,
-    tables.TABLES,
-    edgelists.FORMAT,
-):  # `detect` tries the content in this order
+    folder.FORMAT, tables.PARQUET, graphml.FORMAT, multinet.FORMAT, tables.CSV, tables.TSV, tables.XLSX, comune.FORMAT,
+    gatne.TRIPLES, gatne.GATNE, tables.TABLES, edgelists.FORMAT,
+):  # `detect` tries the content in this order  # fmt: skip
     formats.add(_format.name, _format)
 
 

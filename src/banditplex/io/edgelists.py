@@ -124,10 +124,6 @@ def _time(parts: list[Rows]) -> Any:
 
 
 FORMAT = Format(
-    name="edge-lists",
-    description="a folder with one edge-list file per layer",
-    suffixes=(),
-    read=read,
-    holds=frozenset({"weight", "time"}),
-    matches=lambda path: path.is_dir() and bool(_layer_files(path, "*")[0]),
-)
+    name="edge-lists", description="a folder with one edge-list file per layer", suffixes=(), read=read,
+    holds=frozenset({"weight", "time"}), matches=lambda path: path.is_dir() and bool(_layer_files(path, "*")[0]),
+)  # fmt: skip

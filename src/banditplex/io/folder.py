@@ -221,11 +221,7 @@ def _plain(value: Any, where: str) -> Any:
 
 
 FORMAT = Format(
-    name="banditplex",
-    description="native folder: JSON header and memory-mapped arrays",
-    suffixes=(".bx",),
-    read=read,
-    write=write,
-    holds=frozenset({"weight", "time", "features", "types"}),
+    name="banditplex", description="native folder: JSON header and memory-mapped arrays", suffixes=(".bx",), read=read,
+    write=write, holds=frozenset({"weight", "time", "features", "types"}),
     matches=lambda path: (path / HEADER).is_file(),
-)
+)  # fmt: skip

@@ -235,7 +235,5 @@ def _starts_with_triples(path: Path) -> bool:
 TRIPLES = Format(
     name="triples",
     description="lines `head relation tail` with tabs, or a folder with train.txt, valid.txt, test.txt; read only",
-    suffixes=(".triples",),
-    read=read_triples,
-    matches=is_triples,
-)
+    suffixes=(".triples",), read=read_triples, matches=is_triples,
+)  # fmt: skip

@@ -39,17 +39,10 @@ def read(
     nodes = [str(node) for node in graph] if names is None else _names(graph, names)
     attributes = dict(zip(nodes, (each for _, each in graph.nodes(data=True)), strict=True))
     mx = from_attributes(
-        Multiplex,
-        graph,
-        layer=layer,
-        weight=weight,
-        time=time,
-        layer_names=None,
-        node_names=parse_names(nodes),
+        Multiplex, graph, layer=layer, weight=weight, time=time, layer_names=None, node_names=parse_names(nodes),
         node_features=_features(attributes, features) if features else None,
-        node_types=None if types is None else _types(attributes, types),
-        metadata=_metadata(graph, attributes),
-    )
+        node_types=None if types is None else _types(attributes, types), metadata=_metadata(graph, attributes),
+    )  # fmt: skip
     return redirect(mx, directed)
 
 
@@ -123,10 +116,7 @@ def _metadata(graph: "nx.Graph", attributes: Mapping[str, Mapping[str, Any]]) ->
 
 
 FORMAT = Format(
-    name="graphml",
-    description="GraphML, with the layer as an edge attribute; read only",
-    suffixes=(".graphml",),
-    read=read,
-    holds=frozenset({"weight", "time", "features", "types"}),
+    name="graphml", description="GraphML, with the layer as an edge attribute; read only", suffixes=(".graphml",),
+    read=read, holds=frozenset({"weight", "time", "features", "types"}),
     matches=partial(begins_with, pattern=rb"<(?:[\w.-]+:)?graphml[\s>]"),
-)
+)  # fmt: skip

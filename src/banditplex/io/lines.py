@@ -14,7 +14,7 @@ import pyarrow.csv
 
 from banditplex.arrays import Bools, Ints
 from banditplex.errors import FormatError
-from banditplex.io.base import parse_names
+from banditplex.io.base import parse_names, show
 from banditplex.multiplex.build import EdgeError, Numbers
 from banditplex.multiplex.names import Names, factorize
 
@@ -112,7 +112,7 @@ def parse_rows(text: bytes, path: Path, *, delimiter: str, widths: range) -> Row
     width = first[1].count(delimiter.encode()) + 1
     if width not in widths:
         expected = " to ".join(str(each) for each in sorted({widths[0], widths[-1]}))
-        raise FormatError(f"expected {expected} columns, got {width}: {_show(first[1])}", path=path, line=first[0])
+        raise FormatError(f"expected {expected} columns, got {width}: {show(first[1])}", path=path, line=first[0])
     names = [str(column) for column in range(width)]
     kinds = dict.fromkeys(names, pa.string())
     try:
@@ -126,7 +126,7 @@ def parse_rows(text: bytes, path: Path, *, delimiter: str, widths: range) -> Row
         for number, line in filled_lines(text):
             found = line.count(delimiter.encode()) + 1
             if found != width:
-                message = f"expected {width} columns as in the first line, got {found}: {_show(line)}"
+                message = f"expected {width} columns as in the first line, got {found}: {show(line)}"
                 raise FormatError(message, path=path, line=number) from None
         raise FormatError(str(error), path=path) from None  # such as a line of many megabytes
     if delimiter != BLANKS and (b" " in text or b"\t" in text):
@@ -153,11 +153,6 @@ def filled_lines(text: bytes) -> Iterator[tuple[int, bytes]]:
         if end > start:
             yield number, text[start:end]
         start, number = end + 1, number + 1
-
-
-def _show(line: bytes) -> str:
-    text = line.decode()
-    return repr(text if len(text) <= 60 else text[:57] + "...")
 
 
 def _first_failure(fields: Column, kind: Any) -> int:

@@ -24,11 +24,8 @@ SECTIONS = (
     *("LAYERS", "ACTORS", "VERTICES", "EDGES"),
 )
 _ALIASES = {
-    "NODES": "VERTICES",
-    "VERTEXES": "VERTICES",
-    "NODE ATTRIBUTES": "VERTEX ATTRIBUTES",
-    "INTRALAYER EDGES": "EDGES",
-}
+    "NODES": "VERTICES", "VERTEXES": "VERTICES", "NODE ATTRIBUTES": "VERTEX ATTRIBUTES", "INTRALAYER EDGES": "EDGES",
+}  # fmt: skip
 _NUMERIC = ("NUMERIC", "DOUBLE", "INTEGER", "INT")
 _TYPES = (*_NUMERIC, "STRING", "TEXT", "TIME")
 _INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -80,12 +77,9 @@ def read(
     layers, (layer,) = index_names([tokens(edge.layer for edge in edges)], declared=[listed])
     numeric = {name for types in attributes.values() for name, kind in types.items() if kind in _NUMERIC}
     columns: dict[str, Any] = {
-        "source": source,
-        "destination": destination,
-        "layer": layer,
-        "weight": _edge_values(edges, "weight", weight, numeric),
-        "time": _edge_values(edges, "time", time, numeric),
-    }
+        "source": source, "destination": destination, "layer": layer,
+        "weight": _edge_values(edges, "weight", weight, numeric), "time": _edge_values(edges, "time", time, numeric),
+    }  # fmt: skip
     arrows = np.array([declared.get(str(name), False) for name in layers.tolist()], np.bool_)
     directed = bool(arrows.any()) if directed is None else directed
     if progress:

@@ -15,7 +15,7 @@ import pandas as pd
 from banditplex.baselines import BASELINES
 from banditplex.evaluation.protocol import copy_scorer, score_split, testable
 from banditplex.evaluation.split import Split
-from banditplex.leaderboard.fits import EARLY, OURS_EARLY
+from banditplex.leaderboard.compare import EARLY, OURS_EARLY
 from banditplex.leaderboard.lines import (
     HEADS,
     METRICS,
@@ -178,11 +178,6 @@ class Leaderboard:
             ]
         return text
 
-    @property
-    def verdict(self) -> str | None:
-        """Does our learner help here, in one sentence."""
-        return verdict(self.lines)
-
 
 LEVEL = 0.05
 CEILING, CLOSE, MANY = 0.995, 0.002, 3
@@ -313,8 +308,8 @@ def _markdown(board: Leaderboard) -> Iterator[str]:
     if board.facts.warning:
         yield f"**Warning.** {board.facts.warning}\n"
     yield f"{' '.join(board.conditions)}\n"
-    if board.verdict:
-        yield f"**{board.verdict}**\n"
+    if answer := verdict(board.lines):
+        yield f"**{answer}**\n"
     yield _markdown_table(main_table(board.lines))
     yield f"Ours: →. The best of a column is in bold. {' '.join(board.legend)}\n"
     differences = difference_table(board.lines)
@@ -340,7 +335,7 @@ def as_json(board: Leaderboard) -> dict[str, Any]:
     facts |= {"density": list(board.facts.density), "untrained_roc_auc": board.facts.untrained}
     return {
         "data": board.name, "facts": facts, "warning": board.facts.warning, "conditions": board.conditions,
-        "verdict": board.verdict, "methods": lines, "layers": layers,
+        "verdict": verdict(board.lines), "methods": lines, "layers": layers,
     }  # fmt: skip
 
 

@@ -1,19 +1,251 @@
-"""`compare`: every method on the same splits, tuned with the same budget, each fit with the same limits."""
+"""`compare`: every method on the same splits, tuned with the same budget, each fit with the same limits.
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, replace
+A fit runs in a child process, and turns a failure into a row; a runner keeps and counts fits.
+"""
+
+import inspect
+import json
+import math
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from banditplex.errors import InputError
-from banditplex.evaluation.rows import describe_data
-from banditplex.evaluation.split import FixedSplit
-from banditplex.jobs.limits import stop_child
-from banditplex.leaderboard.fits import Bench, Fit, Progress, Runner, as_text, exceeds, failure, rows_check
+from banditplex.evaluation.metrics import AT, FILTERED, rank_metrics, ranks
+from banditplex.evaluation.protocol import copy_scorer, score_split, testable, with_filtered
+from banditplex.evaluation.rows import check_rows, describe_data, metric_schema, row_schemas
+from banditplex.evaluation.split import FixedSplit, Split
+from banditplex.jobs.engine import run_tasks
+from banditplex.jobs.limits import PATIENCE, REASONS, alone, limited, stop_child
 from banditplex.leaderboard.methods import Method, Settings, choose_methods
-from banditplex.leaderboard.plan import Parts, Plan, find_device, on_cuda
-from banditplex.multiplex import Multiplex
-from banditplex.storage.rows import Row, open_store
+from banditplex.leaderboard.plan import Part, Parts, Plan, find_device, on_cuda, start_device
+from banditplex.multiplex import Multiplex, Name
+from banditplex.schema import ANYTHING, one_of, parse, whole
+from banditplex.storage.rows import Row, RowStore, open_store
+
+TOLD_APART = ("roc_auc", "average_precision", "ap_at_50", "accuracy", "f1")
+MEDIANS = ("roc_auc", "average_precision", "ap_at_50")
+"""Metrics whose median over layers is told, too, as median_roc_auc and so on."""
+EARLY = 0.8  # share of its time after which a method that can stop early does so
+OURS_EARLY = 0.6
+"""The same for our learner: what comes after its epochs, weights of its parts and calibration, takes time, too."""
+RANKING = ("mrr", *(f"hits_at_{cut}" for cut in AT))
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the child process is sent: a method with settings, the data, and the limits of the fit and of scoring."""
+
+    key: str
+    method: Method
+    settings: Settings
+    seed: int
+    part: Part
+    targets: tuple[Name, ...]
+    seconds: float
+    memory: float
+    device: str = "cpu"
+
+
+def measure(job: Job) -> list[Row]:
+    """Return rows of a fit: one per layer, one pooled and one mean, all with time, memory and number of parameters."""
+    data = job.part.test
+    targets = testable(data, job.targets)
+    scorer = limit(copy_scorer(job.method.make(**job.settings), job.seed, data.hide), job.device, job.seconds)
+    start_device(job.device)
+    in_epochs = "on_epoch" in inspect.signature(scorer.fit).parameters
+    with limited(job.seconds, job.memory) as fitted:
+        early = {"on_epoch": lambda *_: fitted.elapsed() > OURS_EARLY * job.seconds} if in_epochs else {}
+        scorer.fit(data.train, targets=targets, **early)
+    with limited(job.seconds, job.memory, before=fitted.before) as scored:
+        rows = score_split(scorer, data, targets, metrics=TOLD_APART, threshold=None)
+        if job.part.triples is not None:
+            rows = with_filtered(rows, scorer, job.part.triples, targets, job.part.name)
+        rankings = {name: rank_split(scorer, part, targets) for name, part in job.part.ranked.items()}
+    told = getattr(scorer, "num_parameters_", None)
+    took: Row = {"fit_seconds": fitted.seconds, "score_seconds": scored.seconds}
+    took |= {"parameters": None if told is None else int(told), "memory": max(fitted.memory, scored.memory)}
+    return [row | _columns(row, rows, rankings) | took for row in rows]
+
+
+def limit(scorer: Any, device: str, seconds: float) -> Any:
+    """Set the parameter `device`, and `time_limit` if that is None to a little less, of a scorer that has them."""
+    known = scorer.get_params(deep=False) if hasattr(scorer, "get_params") else {}
+    values = {"device": device, "time_limit": EARLY * seconds if known.get("time_limit", 0) is None else None}
+    wanted = {name: value for name, value in values.items() if name in known and value is not None}
+    return scorer.set_params(**wanted) if wanted else scorer
+
+
+def rank_split(scorer: Any, part: Split, targets: list[Name]) -> dict[Name, dict[str, float]]:
+    """Return MRR and Hits of the edges of each layer among their own negatives."""
+    names, found = part.train.node_names, {}
+    for layer in targets:
+        pairs, negatives = part.ranking(layer)
+        if len(pairs):
+            others = scorer.score_pairs(names[negatives.reshape(-1, 2)], layer)
+            rank = ranks(scorer.score_pairs(names[pairs], layer), np.reshape(others, negatives.shape[:2]))
+            found[layer] = rank_metrics(rank, AT, negatives.shape[1])
+    return found
+
+
+def _columns(row: Row, rows: list[Row], rankings: dict[str, dict[Name, dict[str, float]]]) -> Row:
+    """Return more metrics of a row: rankings of its layer, or means and medians over layers; pooled rows have none."""
+    columns: Row = {}
+    if row["scope"] == "mean":
+        layers = [each for each in rows if each["scope"] == "layer"]
+        columns = {f"median_{name}": float(np.median([each[name] for each in layers])) for name in MEDIANS}
+    for name, by_layer in rankings.items():
+        for metric in RANKING:
+            if row["scope"] == "mean" and by_layer:
+                columns[f"{name}_{metric}"] = float(np.mean([each[metric] for each in by_layer.values()]))
+            elif row["scope"] == "layer" and row["layer"] in by_layer:
+                columns[f"{name}_{metric}"] = by_layer[row["layer"]][metric]
+    return columns
+
+
+Progress = Callable[[int, int, list[Row]], Any]  # called as on_progress(done, total, rows) after each fit
+START_SECONDS = 120.0  # what a child process may need besides the limits: to start, and to receive the data
+GIGABYTE = 10**9
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A task: one method with some settings on the split of a seed, to tune it or to test it."""
+
+    method: str
+    seed: int
+    settings: str  # JSON
+    tuning: bool
+
+    @property
+    def key(self) -> str:
+        """The key of the task."""
+        return f"{self.method}, seed {self.seed}, {'tuning' if self.tuning else 'test'}, {self.settings}"
+
+
+def as_text(settings: Mapping[str, Any]) -> str:
+    """Return settings as JSON; what JSON does not know is shown as text."""
+    return json.dumps(settings, sort_keys=True, default=str)
+
+
+class Bench:
+    """The function of a `Fit`: runs it in a child process, and turns a failure into a row."""
+
+    def __init__(self, methods: Mapping[str, Method], parts: Parts, plan: Plan) -> None:
+        self.plan, self.methods, self.parts = plan, dict(methods), parts
+        self._last: tuple[tuple[int, bool], Part] | None = None
+
+    def __call__(self, fit: Fit) -> list[Row]:
+        """Return the rows of a fit; one row if it is for tuning, or fails."""
+        plan, method = self.plan, self.methods[fit.method]
+        settings = next(each for each in method.trials(plan.trials) if as_text(each) == fit.settings)
+        part = self._part(fit)
+        names = plan.targets or part.test.train.layer_names
+        room = plan.memory * GIGABYTE
+        job = Job(fit.key, method, settings, fit.seed, part, names, plan.budget, room, plan.device)
+        outcome = alone(measure, job, at_most=2 * PATIENCE * plan.budget + START_SECONDS)
+        if outcome.error is not None:
+            limits = {"out of time": f"{plan.budget:g} s", "out of memory": f"{plan.memory:g} GB"}
+            exceeded = outcome.error in REASONS.values()
+            told = f"{outcome.error} ({limits[outcome.error]})" if exceeded else " ".join(outcome.error.split())
+            return [failure(fit, told)]
+        rows = [_about(fit) | row for row in json.loads(outcome.rows)]
+        return [row for row in rows if row["scope"] == "mean"] if fit.tuning else rows
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_last": None}
+
+    def _part(self, fit: Fit) -> Part:
+        """Return the split of a fit; the last one is kept, as the next fit often has the same."""
+        if self._last is None or self._last[0] != (fit.seed, fit.tuning):
+            make = self.parts.for_tuning if fit.tuning else self.parts.for_test
+            with warnings.catch_warnings(action="ignore"):  # `compare` has told which layers have few negatives
+                self._last = (fit.seed, fit.tuning), make(fit.seed)
+        return self._last[1]
+
+
+def _about(fit: Fit) -> Row:
+    return {"method": fit.method, "trial": fit.seed, "fold": 0, "tuning": fit.tuning, "settings": fit.settings}
+
+
+def failure(fit: Fit, error: str) -> Row:
+    """Return the only row of a fit that failed."""
+    return _about(fit) | {"scope": "none", "error": error}
+
+
+def exceeds(row: Row) -> bool:
+    """Return whether a row says that a limit was exceeded."""
+    return str(row.get("error") or "").startswith(tuple(REASONS.values()))
+
+
+def rows_check(plan: Plan, mx: Multiplex, *, ranked: bool, triples: bool = False) -> Callable[[str, list[Row]], None]:
+    """Return the check of rows that are read from a result file: they are those of the fit with that key."""
+    head = {"method": str, "trial": whole(0, plan.seeds - 1), "fold": one_of(0), "tuning": bool, "settings": str}
+    measured = {
+        **metric_schema((*TOLD_APART, *(FILTERED if triples else ()))),
+        "memory": whole(),
+        "parameters": (type(None), whole()),
+    }
+    test = row_schemas(head, measured, plan.targets or mx.layer_names)
+    test["mean"] = test["mean"] | metric_schema(f"median_{name}" for name in MEDIANS)
+    failed = {**head, "scope": str, "error": str}
+    tuning = {"mean": test["mean"], "none": failed}
+    rankings = metric_schema(f"{kind}_{name}" for kind in ("random", "hard") for name in RANKING) if ranked else {}
+    test = {"layer": test["layer"] | rankings, "pooled": test["pooled"], "mean": test["mean"] | rankings}
+
+    def check(key: str, rows: list[Row]) -> None:
+        if rows and rows[0].get("tuning") is True:
+            check_rows(rows, tuning, alone=("mean", "none"))
+        else:
+            check_rows(rows, {**test, "none": failed}, alone=("none",))
+        for row in rows:
+            parse(row["settings"], {"*": ANYTHING}, what="settings")
+            found = Fit(row["method"], row["trial"], row["settings"], row["tuning"]).key
+            if found != key:
+                raise InputError(f"Expected rows of {key!r}, got rows of {found!r}.")
+
+    return check
+
+
+class Runner:
+    """Runs fits, and counts those that are `done` over all stages, of a `total` that is expected."""
+
+    def __init__(
+        self, bench: Bench, store: RowStore | None, engine: str, jobs: int | None, tell: Progress | None, total: int
+    ) -> None:
+        self._bench, self._store, self._tell = bench, store, tell
+        self._engine, self._jobs = engine, jobs
+        self.done, self.total = 0, total
+        self._seconds: dict[str, float] = {}
+
+    def __call__(self, fits: Sequence[Fit]) -> dict[Fit, list[Row]]:
+        """Return the rows of fits, in the order of the fits.
+
+        They run by seed, as the next one then often has the same split, and the longest first: by their methods' time
+        so far. Methods that have not been fitted yet come first, of them those that learn in epochs.
+        """
+
+        def rank(fit: Fit) -> tuple[int, float, bool]:
+            longest = -self._seconds.get(fit.method, math.inf)
+            return fit.seed, longest, not self._bench.methods[fit.method].learns_in_epochs
+
+        by_key, found = {fit.key: fit for fit in sorted(fits, key=rank)}, {}
+        finished = run_tasks(self._bench, by_key.values(), engine=self._engine, jobs=self._jobs, store=self._store)
+        with closing(finished):
+            for key, rows in finished:
+                found[by_key[key]] = rows
+                seconds = rows[-1].get("fit_seconds", self._bench.plan.budget)
+                self._seconds[by_key[key].method] = max(seconds, self._seconds.get(by_key[key].method, 0.0))
+                self.done += 1
+                if self._tell is not None:
+                    self._tell(self.done, max(self.total, self.done), rows)
+        return {fit: found[fit] for fit in fits}
+
 
 TUNED_FOR = ("filtered_mrr", "roc_auc")  # the first of these that there is on validation edges decides
 FIRST_TRIALS = 2  # a method that fails in this many trials with a seed is not tried further

@@ -12,7 +12,7 @@ import numpy as np
 from banditplex.errors import InputError
 from banditplex.evaluation.metrics import FILTERED
 from banditplex.evaluation.statistics import holm, summary
-from banditplex.leaderboard.fits import MEDIANS, RANKING, TOLD_APART
+from banditplex.leaderboard.compare import MEDIANS, RANKING, TOLD_APART
 from banditplex.leaderboard.methods import OURS, VARIANTS
 from banditplex.markdown import number, plus_minus
 from banditplex.multiplex import Name

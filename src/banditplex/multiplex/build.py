@@ -324,11 +324,8 @@ def build_adjacency(edges: Ints, offsets: Ints, num_nodes: int, *, directed: boo
     starts = np.flatnonzero(new)
     return Adjacency(
         offsets=np.searchsorted(layer[starts], np.arange(num_layers + 1)).astype(np.int64, copy=False),
-        nodes=node[starts],
-        indptr=np.append(starts, len(node)),
-        neighbours=neighbour,
-        edge=edge,
-    )
+        nodes=node[starts], indptr=np.append(starts, len(node)), neighbours=neighbour, edge=edge,
+    )  # fmt: skip
 
 
 def linked_types(mx: "Multiplex") -> Ints:

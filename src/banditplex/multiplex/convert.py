@@ -87,14 +87,10 @@ def to_pandas(mx: "Multiplex") -> "pd.DataFrame":
 
     types = (None, None) if mx.node_types is None else mx.node_types[mx.edge_index]
     columns = {
-        "source": mx.node_names[mx.edge_index[0]],
-        "destination": mx.node_names[mx.edge_index[1]],
-        "layer": as_names(mx.layer_names, "layer")[mx.edge_layer],
-        "weight": mx.weight,
-        "time": mx.time,
-        "source_type": types[0],
-        "destination_type": types[1],
-    }
+        "source": mx.node_names[mx.edge_index[0]], "destination": mx.node_names[mx.edge_index[1]],
+        "layer": as_names(mx.layer_names, "layer")[mx.edge_layer], "weight": mx.weight, "time": mx.time,
+        "source_type": types[0], "destination_type": types[1],
+    }  # fmt: skip
     return pd.DataFrame({name: column for name, column in columns.items() if column is not None})
 
 

@@ -272,12 +272,10 @@ class Multiplex:
         if kept.dtype != np.bool_ or kept.shape != (self.num_edges,):
             raise InputError(f"Expected {self.num_edges} truth values, one per edge, got {kept.dtype} {kept.shape}.")
         return replace(
-            self,
-            edge_index=np.ascontiguousarray(self.edge_index[:, kept]),
-            layer_offsets=np.append(0, np.cumsum(kept))[self.layer_offsets],
-            weight=build.take(self.weight, kept),
+            self, edge_index=np.ascontiguousarray(self.edge_index[:, kept]),
+            layer_offsets=np.append(0, np.cumsum(kept))[self.layer_offsets], weight=build.take(self.weight, kept),
             time=build.take(self.time, kept),
-        )
+        )  # fmt: skip
 
     def union(self) -> "Multiplex":
         """Return all layers merged into one, named "union"; weights are added, with weight 1 if there are none."""
@@ -350,13 +348,10 @@ class Multiplex:
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
         take = np.arange(offsets[-1]) + np.repeat(self.layer_offsets[chosen] - offsets[:-1], sizes)
         return replace(
-            self,
-            edge_index=self.edge_index[:, take],
-            layer_offsets=offsets,
+            self, edge_index=self.edge_index[:, take], layer_offsets=offsets,
             layer_names=tuple(self.layer_names[i] for i in chosen),
-            weight=build.check_weight(build.take(self.weight, take), len(take)),
-            time=build.take(self.time, take),
-        )
+            weight=build.check_weight(build.take(self.weight, take), len(take)), time=build.take(self.time, take),
+        )  # fmt: skip
 
     def _take_nodes(self, names: list[Name]) -> "Multiplex":
         chosen = self._node_lookup(names)
@@ -366,14 +361,10 @@ class Multiplex:
         ends = new[self.edge_index]
         keep = (ends[0] >= 0) & (ends[1] >= 0)
         return self._rebuild(
-            ends[:, keep],
-            self.edge_layer[keep],
-            node_names=self.node_names[chosen],
-            weight=build.take(self.weight, keep),
-            time=build.take(self.time, keep),
-            node_features=build.take(self.node_features, chosen),
-            node_types=build.take(self.node_types, chosen),
-        )
+            ends[:, keep], self.edge_layer[keep], node_names=self.node_names[chosen],
+            weight=build.take(self.weight, keep), time=build.take(self.time, keep),
+            node_features=build.take(self.node_features, chosen), node_types=build.take(self.node_types, chosen),
+        )  # fmt: skip
 
     with_edges = join.with_edges
 

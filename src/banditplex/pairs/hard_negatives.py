@@ -82,14 +82,10 @@ def _corrupt(
     pairs = replace_end(slots, found.reshape(-1))
     keys = np.where(found.reshape(-1) < 0, -1, known.keys(layer[slots // each], pairs))
     return fill_rows(
-        pairs.reshape(num_rows, each, 2),
-        keys.reshape(num_rows, each),
-        layer,
-        known,
-        lambda slot: replace_end(slot, rng.integers(0, train.num_nodes, len(slot))),
-        rng,
+        pairs.reshape(num_rows, each, 2), keys.reshape(num_rows, each), layer, known,
+        lambda slot: replace_end(slot, rng.integers(0, train.num_nodes, len(slot))), rng,
         fallback=lambda slot: uniform(layer[slot // each], rng),
-    )
+    )  # fmt: skip
 
 
 def nearest_nodes(

@@ -419,11 +419,6 @@ PARQUET = _format(
     holds=_CELLS | {"types"}, matches=partial(begins_with, pattern=rb"\APAR1"),
 )  # fmt: skip
 TABLES = Format(
-    name="tables",
-    description="a folder with a table per layer (CSV, TSV, Excel, Parquet); read only",
-    suffixes=(),
-    read=read_all,
-    holds=_CELLS,
-    matches=_is_folder,
-    options=OPTIONS,
-)
+    name="tables", description="a folder with a table per layer (CSV, TSV, Excel, Parquet); read only", suffixes=(),
+    read=read_all, holds=_CELLS, matches=_is_folder, options=OPTIONS,
+)  # fmt: skip
