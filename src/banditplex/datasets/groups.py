@@ -101,7 +101,8 @@ def groups(
     every = sampling.num_pairs(num_nodes)
     codes[num_groups * group_size :] = sampling.distinct(rng, noise_layers, every, edges_per_layer)
     codes.sort(axis=1)
-    relevant = _relevant(num_groups, group_size, noise_layers)
+    named = [[f"g{group}-{member}" for member in range(group_size)] for group in range(num_groups)]
+    relevant = sampling.relevant_layers(named, [f"noise-{number}" for number in range(noise_layers)])
     return Multiplex(
         np.stack(sampling.decode(codes.ravel(), num_nodes)),
         np.arange(num_layers + 1, dtype=np.int64) * edges_per_layer,
@@ -145,27 +146,12 @@ def _in_the_plane(rng: np.random.Generator, layout: sampling.Communities, inside
     return np.concatenate([near[inside], others], axis=1)
 
 
-def _relevant(num_groups: int, group_size: int, noise_layers: int) -> dict[str, list[str]]:
-    """Return the names of all layers in order, each with the other layers of its group."""
-    relevant: dict[str, list[str]] = {}
-    for group in range(num_groups):
-        names = [f"g{group}-{member}" for member in range(group_size)]
-        relevant |= {name: [other for other in names if other != name] for name in names}
-    return relevant | {f"noise-{number}": [] for number in range(noise_layers)}
-
-
 NODES, EDGES = 300, 600
 RELEVANT = {
-    "communities": ["communities-kin"],
-    "communities-kin": ["communities"],
-    "communities-far": [],
-    "plane": ["plane-kin"],
-    "plane-kin": ["plane"],
-    "plane-far": [],
-    "hubs": ["hubs-kin"],
-    "hubs-kin": ["hubs"],
+    "communities": ["communities-kin"], "communities-kin": ["communities"], "communities-far": [],
+    "plane": ["plane-kin"], "plane-kin": ["plane"], "plane-far": [], "hubs": ["hubs-kin"], "hubs-kin": ["hubs"],
     "noise": [],
-}
+}  # fmt: skip
 
 
 def mixed(seed: int = 0) -> Multiplex:

@@ -266,21 +266,12 @@ def dataset_info(name: str) -> dict[str, Any]:
     """
     dataset = _datasets[name]
     return {
-        "name": dataset.name,
-        "title": dataset.title,
-        "kind": "download" if dataset.files else "built-in",
-        "nodes": dataset.num_nodes,
-        "layers": dataset.num_layers,
-        "edges": dataset.num_edges,
-        "undirected_edges": dataset.num_undirected,
-        "directed": dataset.directed,
-        "weighted": dataset.weighted,
-        "terms": dataset.terms,
-        "citation": dataset.citation,
-        "address": dataset.archive or dataset.address,
-        "note": dataset.note,
-        "at_hand": dataset.at_hand,
-    }
+        "name": dataset.name, "title": dataset.title, "kind": "download" if dataset.files else "built-in",
+        "nodes": dataset.num_nodes, "layers": dataset.num_layers, "edges": dataset.num_edges,
+        "undirected_edges": dataset.num_undirected, "directed": dataset.directed, "weighted": dataset.weighted,
+        "terms": dataset.terms, "citation": dataset.citation, "address": dataset.archive or dataset.address,
+        "note": dataset.note, "at_hand": dataset.at_hand,
+    }  # fmt: skip
 
 
 _PAPER = "C. Baykal, V. K. Potluru, S. Shah, M. M. Veloso, Bandit Sampling for Multiplex Networks (2022)"

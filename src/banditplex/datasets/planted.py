@@ -110,10 +110,12 @@ def planted(
         place = span.stop
     if chosen < num_nodes:
         _place(edges.reshape(2, num_layers, -1), plan, num_nodes, stream(seed, "planted nodes"))
-    names, relevant = _names(plan)
+    members = "base", *_numbered("copy", group_size - 1)
+    named = [[f"{group}-{member}" for member in members] for group in _numbered("g", groups)]
+    relevant = sampling.relevant_layers(named, _numbered("noise", num_layers - groups * group_size))
     offsets = np.arange(num_layers + 1, dtype=np.int64) * edges_per_layer
     metadata = {"name": "planted", "relevant": relevant}
-    return Multiplex(edges, offsets, names, np.arange(num_nodes), metadata=metadata)
+    return Multiplex(edges, offsets, tuple(relevant), np.arange(num_nodes), metadata=metadata)
 
 
 def twins() -> Multiplex:
@@ -252,20 +254,8 @@ def _base(plan: _Plan, rng: np.random.Generator, rows: int) -> Ints:
     return codes
 
 
-def _names(plan: _Plan) -> tuple[tuple[str, ...], dict[str, list[str]]]:
-    """Return the layer names, which sort in layer order, and the other layers of each layer's group."""
-    noise = plan.num_layers - plan.groups * plan.group_size
-    names: list[str] = []
-    relevant: dict[str, list[str]] = {}
-    for group in _numbered("g", plan.groups):
-        members = [f"{group}-base"] + [f"{group}-{copy}" for copy in _numbered("copy", plan.group_size - 1)]
-        names += members
-        relevant |= {name: [other for other in members if other != name] for name in members}
-    noises = _numbered("noise", noise)
-    return (*names, *noises), relevant | {name: [] for name in noises}
-
-
 def _numbered(word: str, count: int) -> list[str]:
+    """Return names that sort in the order of their numbers."""
     width = len(str(count))
     return [f"{word}{number:0{width}}" for number in range(1, count + 1)]
 

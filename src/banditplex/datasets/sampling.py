@@ -106,6 +106,12 @@ def near_copy(rng: np.random.Generator, base: Ints, population: int, kept: int) 
     return codes
 
 
+def relevant_layers(groups: list[list[str]], noise: list[str]) -> dict[str, list[str]]:
+    """Return the names of all layers in order, each with the other layers of its group; noise has none."""
+    others = {name: [other for other in members if other != name] for members in groups for name in members}
+    return others | {name: [] for name in noise}
+
+
 def check_counts(**counts: tuple[int, int]) -> None:
     """Refuse counts, given as (value, least), that are too small."""
     for option, (value, least) in counts.items():

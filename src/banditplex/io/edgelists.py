@@ -45,7 +45,10 @@ def read(
     layer = np.repeat(np.arange(len(parts)), [len(rows) for rows in parts])
     nodes, (source, destination) = index_fields(parts, (0, 1))
     about: dict[str, Any] = {"node_names": nodes, "layer_names": [names[place] for place in order]}
-    about |= {"weight": _weight(parts), "time": _time(parts), "directed": bool(directed)}
+    about |= {"time": _time(parts), "directed": bool(directed)}
+    if any(rows.width > 2 for rows in parts):
+        weights = [rows.numbers(2, "a number as weight") if rows.width > 2 else np.ones(len(rows)) for rows in parts]
+        about["weight"] = np.concatenate(weights)
     with naming_rows(parts):
         return Multiplex.from_indices(source, destination, layer, **about)
 
@@ -105,13 +108,6 @@ def looks_like_headers(heads: Sequence[tuple[list[str], list[list[str]]]]) -> bo
         return False
     above = parse_names(sorted(below)).dtype != object and parse_names(sorted(words)).dtype == object
     return above or (len(filled) > 1 and all(names == filled[0][0] for names, _ in filled))
-
-
-def _weight(parts: list[Rows]) -> Any:
-    if all(rows.width < 3 for rows in parts):
-        return None
-    found = [rows.numbers(2, "a number as weight") if rows.width > 2 else np.ones(len(rows)) for rows in parts]
-    return np.concatenate(found)
 
 
 def _time(parts: list[Rows]) -> Any:

@@ -22,26 +22,13 @@ _GAIN = {
     "target": whole(0), "layer": whole(0), "gain": ANY_NUMBER, "low": ANY_NUMBER, "high": ANY_NUMBER, "helps": bool
 }  # fmt: skip
 SCHEMA = {
-    "format": int,
-    "config": {"*": ANYTHING},
-    "arguments": ARGUMENTS,
-    "directed": bool,
-    "layer_names": DISTINCT_NAMES,
-    "node_names": NAMES,
-    "node_types": (type(None), [str]),
-    "feature_names?": [str],
-    "targets": [int],
-    "panels": [[int]],
-    "layers": [[int]],
-    "counts": [int],
-    "members": whole(1),
-    "beside": [one_of("regression", "vectors")],
-    "gains": (type(None), [_GAIN]),
-    "calibration": {name: [_MODERATE] for name in ("knots", "slopes", "factor", "bias", "most")},
-    "policy": {"*": int},
-    "history": [ROW],
-    "sha256": {"*": SHA256},
-}
+    "format": int, "config": {"*": ANYTHING}, "arguments": ARGUMENTS, "directed": bool, "layer_names": DISTINCT_NAMES,
+    "node_names": NAMES, "node_types": (type(None), [str]), "feature_names?": [str], "targets": [int],
+    "panels": [[int]], "layers": [[int]], "counts": [int], "members": whole(1),
+    "beside": [one_of("regression", "vectors")], "gains": (type(None), [_GAIN]),
+    "calibration": {name: [_MODERATE] for name in ("knots", "slopes", "factor", "bias", "most")}, "policy": {"*": int},
+    "history": [ROW], "sha256": {"*": SHA256},
+}  # fmt: skip
 MAX_DEPTH = 1000  # convolutions without weights leave no trace in the file: not more than this
 
 
