@@ -15,8 +15,7 @@ from banditplex.answers.ranking import RANKED_AT_ONCE, positions
 from banditplex.markdown import markdown_table, number
 from banditplex.multiplex import Multiplex
 from banditplex.pairs.candidates import WAYS, find_candidates
-from banditplex.pairs.known import in_order
-from banditplex.pairs.space import PairSpace
+from banditplex.pairs.known import PairSpace, in_order
 from banditplex.prediction import FittedModel
 from banditplex.predictor import LinkPredictor
 from banditplex.storage.rows import Row

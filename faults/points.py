@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from banditplex.storage import files, staging
+from banditplex.storage import files
 from banditplex.storage.rows import RowStore
 
 CALLS = ("replace", "rename", "unlink", "remove", "rmdir", "mkdir", "fsync", "ftruncate")
@@ -34,7 +34,7 @@ class Points:
         """Watch all calls of this process."""
         for name in CALLS:
             setattr(os, name, self._watched(name, getattr(os, name)))
-        staging.exchange = self._watched("exchange", staging.exchange)
+        files.exchange = self._watched("exchange", files.exchange)
         whole, draft = RowStore._append, files._draft_of
 
         def append(store: RowStore, file: int, data: bytes) -> None:

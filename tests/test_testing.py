@@ -9,7 +9,7 @@ import torch
 
 from banditplex.bandits import Draw, Exp3Plus, Policy
 from banditplex.bandits.hedge import exponential_weights
-from banditplex.bandits.marginals import Marginals
+from banditplex.bandits.state import Marginals
 from banditplex.nn.relevance import RELEVANCES, Relevance, euclidean, predictive
 from banditplex.testing import check_policy, check_relevance, check_scorer
 from tests.refusals import refuses

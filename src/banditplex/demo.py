@@ -30,14 +30,13 @@ from banditplex.training.threads import fitting_threads
 
 SEEDS, EPOCHS = 3, 10
 JUDGED = 4  # models are judged after every so many epochs, and after the last
-POLICIES = {
+POLICIES = {  # what is compared: the policy behind each name, and what it draws
     "none": ("none", "no other layer"),
     "uniform": ("uniform", "one other layer, at random"),
     "bandit": ("default", "one other layer, learnt"),
     "oracle": ("fixed", "the relevant layer, given"),
     "all": ("all", "all other layers"),
 }
-"""What is compared: the policy behind each name, and what it draws."""
 HOW = (
     "Policies predict with their most probable layers; validation edges choose how many. uniform prefers no layer: "
     "after training, it tries each one on the validation edges and predicts with the best. That costs more with more "

@@ -24,12 +24,10 @@ from banditplex.nn.panels import Panels
 from banditplex.nn.query import Query
 from banditplex.nn.scoring import score_by_layer, score_terms, score_unlinked
 from banditplex.nn.view import View, pack
-from banditplex.pairs.known import KnownPairs
-from banditplex.pairs.space import restrict
+from banditplex.pairs.known import KnownPairs, restrict
 from banditplex.rng import stream
 
-EDGE_FOLDS = 8
-"""Known edges are scored in this many groups; the encoder does not see the edges of the group that is scored."""
+EDGE_FOLDS = 8  # known edges are scored in so many groups; the encoder does not see those of the group that is scored
 CEILING, SHARP = 0.99, 24.0
 """The largest probability at a prior that holds among all unknown pairs, and how late probabilities bend to it."""
 MISSING = 0.1  # share of all links that are taken to be unknown where no prior is given: every tenth

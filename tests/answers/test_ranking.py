@@ -5,7 +5,7 @@ import pytest
 
 import banditplex as bx
 from banditplex.answers import ranking
-from banditplex.pairs.space import PairSpace
+from banditplex.pairs.known import PairSpace
 from tests.refusals import refuses
 
 LAYER = "g1-base"

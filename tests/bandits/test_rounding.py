@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from banditplex.bandits import capped_softmax, dependent, systematic
 from banditplex.bandits.hedge import soft_smallest
-from banditplex.bandits.marginals import Marginals
 from banditplex.bandits.rounding import (
     distinct_ranks,
     greedy,
@@ -18,6 +17,7 @@ from banditplex.bandits.rounding import (
     one_below,
     solve_capped,
 )
+from banditplex.bandits.state import Marginals
 from tests.bandits import reference
 
 LOGITS = st.floats(-900, 900)

@@ -4,8 +4,7 @@ import numpy as np
 
 from banditplex.multiplex import Multiplex
 from banditplex.pairs.candidates import _hyperbola, _parts
-from banditplex.pairs.known import KnownPairs, contains, distinct, pair_keys, repeated
-from banditplex.pairs.space import PairSpace
+from banditplex.pairs.known import KnownPairs, PairSpace, contains, distinct, pair_keys, repeated
 from banditplex.pairs.unknown import NearbyPairs
 from banditplex.pairs.visibility import Visibility, is_dense
 from tests.shown import shown

@@ -17,7 +17,7 @@ from banditplex.pairs.candidates import (
     nearest,
     two_steps,
 )
-from banditplex.pairs.space import PairSpace
+from banditplex.pairs.known import PairSpace
 
 
 def graph(directed, seed=0):

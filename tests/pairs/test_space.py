@@ -7,9 +7,8 @@ import pytest
 
 from banditplex.evaluation import NegativeSampler, k_fold, split
 from banditplex.multiplex import Multiplex
-from banditplex.pairs.known import KnownPairs
+from banditplex.pairs.known import KnownPairs, PairSpace, restrict
 from banditplex.pairs.negatives import own_negatives
-from banditplex.pairs.space import PairSpace, restrict
 from tests.pairs.test_negatives import close, counts
 from tests.quick import every
 from tests.refusals import refuses

@@ -111,7 +111,7 @@ def test_the_start_of_a_process_counts(tmp_path):
 
 def test_a_folder_that_was_moved_away_is_brought_back(tmp_path):
     """As after a kill between the two renames that replace a folder where they cannot change places."""
-    from banditplex.storage.staging import check_whole
+    from banditplex.storage.files import check_whole
 
     left = dead_draft(tmp_path / "out.bx")
     (left / files.OLD).mkdir(parents=True)

@@ -7,8 +7,8 @@ import torch
 from banditplex.arrays import Floats, Ints
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn.ensemble import beside_of, members_of
+from banditplex.pairs.known import PairSpace
 from banditplex.pairs.negatives import uniform_pairs
-from banditplex.pairs.space import PairSpace
 from banditplex.prediction import FittedModel
 from banditplex.rng import stream
 

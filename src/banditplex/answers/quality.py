@@ -6,9 +6,8 @@ from banditplex.arrays import Ints
 from banditplex.errors import InputError
 from banditplex.evaluation.metrics import roc_auc
 from banditplex.multiplex import Multiplex
-from banditplex.pairs.known import KnownPairs
+from banditplex.pairs.known import KnownPairs, restrict
 from banditplex.pairs.negatives import draw_negatives, uniform_pairs
-from banditplex.pairs.space import restrict
 from banditplex.prediction import FittedModel
 from banditplex.rng import stream
 from banditplex.terminal import warn

@@ -20,8 +20,7 @@ from banditplex.nn.ensemble import members_of
 from banditplex.nn.spectral import Spectral
 from banditplex.pairs.asked import as_node, as_pairs
 from banditplex.pairs.candidates import SIZE, WAYS, Positions, find_candidates
-from banditplex.pairs.known import in_order
-from banditplex.pairs.space import PairSpace
+from banditplex.pairs.known import PairSpace, in_order
 from banditplex.prediction import FittedModel
 from banditplex.terminal import duration
 

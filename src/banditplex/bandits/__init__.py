@@ -15,9 +15,9 @@ True
 
 from banditplex.bandits.arms import observation_probability
 from banditplex.bandits.base import POLICIES, Policy, make_policy, register
-from banditplex.bandits.marginals import Marginals
 from banditplex.bandits.play import Round, play
 from banditplex.bandits.rounding import capped_softmax, dependent, systematic
+from banditplex.bandits.state import Marginals
 from banditplex.bandits.values import Draw, Feedback, Observations
 
 # The policies, one line each, in the order in which POLICIES lists them.

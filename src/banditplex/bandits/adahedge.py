@@ -6,8 +6,7 @@ import numpy as np
 
 from banditplex.bandits.base import Policy, register
 from banditplex.bandits.hedge import adaptive_smallest, hedge_round
-from banditplex.bandits.marginals import Marginals
-from banditplex.bandits.state import Rows
+from banditplex.bandits.state import Marginals, Rows
 from banditplex.bandits.values import Feedback
 
 

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from banditplex.bandits import values
-from banditplex.bandits.marginals import Marginals, at, dense
 from banditplex.bandits.rounding import FloatArray, IntArray
-from banditplex.bandits.state import Rows, State
+from banditplex.bandits.state import Marginals, Rows, State, at, dense
 from banditplex.bandits.values import FLOAT, Draw, Feedback, Observations, convert
 from banditplex.errors import InputError
 from banditplex.registry import Registry

@@ -7,9 +7,8 @@ from typing import Any, final
 from numpy.typing import ArrayLike
 
 from banditplex.bandits.base import Policy, make_policy, register
-from banditplex.bandits.marginals import Marginals
 from banditplex.bandits.rounding import FloatArray, IntArray
-from banditplex.bandits.state import Rows
+from banditplex.bandits.state import Marginals, Rows
 from banditplex.bandits.values import Feedback, check_number, check_prices
 
 

@@ -5,9 +5,8 @@ from typing import final
 import numpy as np
 
 from banditplex.bandits.base import Policy, register
-from banditplex.bandits.marginals import Marginals
 from banditplex.bandits.rounding import greedy
-from banditplex.bandits.state import Rows
+from banditplex.bandits.state import Marginals, Rows
 from banditplex.bandits.values import Feedback, check_number
 
 

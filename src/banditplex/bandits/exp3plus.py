@@ -6,9 +6,8 @@ import numpy as np
 
 from banditplex.bandits.base import Policy, register
 from banditplex.bandits.hedge import exponential_weights
-from banditplex.bandits.marginals import Marginals
 from banditplex.bandits.rounding import FloatArray
-from banditplex.bandits.state import Rows
+from banditplex.bandits.state import Marginals, Rows
 from banditplex.bandits.values import Feedback, check_flag
 
 

@@ -8,9 +8,8 @@ import numpy as np
 
 from banditplex.bandits.base import Policy, register
 from banditplex.bandits.hedge import Weights, adaptive_smallest, hedge_round
-from banditplex.bandits.marginals import Marginals
 from banditplex.bandits.rounding import FloatArray, IntArray, row_sum
-from banditplex.bandits.state import Rows
+from banditplex.bandits.state import Marginals, Rows
 from banditplex.bandits.values import LARGEST_LOSS, Feedback
 
 TIE = 1e-13  # relative differences below this count as 0, so that equal losses stay equal despite rounding

@@ -5,9 +5,8 @@ from typing import final
 import numpy as np
 
 from banditplex.bandits.base import ScaledPolicy, register
-from banditplex.bandits.marginals import Marginals
 from banditplex.bandits.rounding import FloatArray, kth_smallest, row_sum
-from banditplex.bandits.state import Rows
+from banditplex.bandits.state import Marginals, Rows
 from banditplex.bandits.values import Feedback
 
 

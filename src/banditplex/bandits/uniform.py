@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from banditplex.bandits.base import Policy, register
-from banditplex.bandits.marginals import Marginals
-from banditplex.bandits.state import Rows
+from banditplex.bandits.state import Marginals, Rows
 from banditplex.bandits.values import Feedback, check_arms
 
 

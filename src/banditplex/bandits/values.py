@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from banditplex.bandits.marginals import Marginals, dense
 from banditplex.bandits.rounding import FloatArray, IntArray
-from banditplex.bandits.state import Rows, as_rows
+from banditplex.bandits.state import Marginals, Rows, as_rows, dense
 from banditplex.errors import InputError
 
 INT, FLOAT = np.dtype(np.int64), np.dtype(np.float64)

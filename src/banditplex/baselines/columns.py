@@ -26,8 +26,7 @@ from banditplex.pairs.visibility import Visibility
 
 MAX_OTHERS = 40  # with more layers than this, columns of each other layer are left out
 COLUMNS_AT_ONCE = 1 << 16  # pairs described at once
-LARGEST_TABLE = 1 << 20
-"""Pairs of nodes of a layer whose paths are counted in a table; those of larger layers are sampled."""
+LARGEST_TABLE = 1 << 20  # pairs of nodes of a layer whose paths are counted in a table; of larger layers, sampled
 
 
 class Linked(NamedTuple):

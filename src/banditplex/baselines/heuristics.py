@@ -13,10 +13,9 @@ from banditplex.baselines.base import BASELINES, Baseline, add_one_graph, choice
 from banditplex.baselines.columns import Linked
 from banditplex.errors import InputError
 
-FEATURES = {
+FEATURES = {  # heuristics that score with a column as it is
     "common-neighbours": "common", "jaccard": "jaccard", "adamic-adar": "adamic", "resource-allocation": "allocation",
 }  # fmt: skip
-"""Heuristics that score with a column as it is."""
 OF_LAYERS = ("overlap", "overlap+union")  # heuristics that compare layers: they take no graph
 KINDS = (*FEATURES, "preferential-attachment", *OF_LAYERS)
 

@@ -27,13 +27,12 @@ DIGITS, SHOWN = 4, 5  # significant digits of the numbers in a table; layers tha
 TOP = 20  # links that are shown if nothing else is asked for
 READ_ALIKE = ("bipartite", "fold_case", "missing", "decimal", "date_format")
 """Options of the run's tables that hold for a table of later edges, too; wide tables and matrices have no layer."""
-TERMS = {
+TERMS = {  # what the terms of a score come from; all but the first are differences from a typical pair
     "base": "the score of a typical pair",
     "own": "the neighbourhood of the pair in the target layer and in all layers together",
     "edge": "a layer has the pair (reverse: the other way round)",
     "drawn": "the neighbourhood of the pair in a layer that predictions look at",
 }
-"""What the terms of a score come from; all but the first are differences from a typical pair."""
 
 
 def predict(

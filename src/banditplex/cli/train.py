@@ -26,10 +26,9 @@ if TYPE_CHECKING:
     from banditplex.predictor import LinkPredictor
 
 COLUMNS = ["target", "validation loss", "accuracy", "looked at in detail"]
-EVERY = (
+EVERY = (  # what the last column does not say
     "Predictions also look at which layers have the pair, and at the union of all layers, whether listed here or not."
 )
-"""What the last column does not say."""
 SHOWN = 20  # targets that the table shows
 LISTED = 100  # most probable layers of each target that --json lists
 SILENT = 10.0  # seconds after which a training tells how it goes in lines, where a bar cannot be drawn

@@ -16,7 +16,7 @@ from banditplex.multiplex.notes import KEY, collected
 from banditplex.multiplex.options import TableOptions, by_role
 from banditplex.multiplex.roles import EDGE_ROLES
 from banditplex.registry import Registry
-from banditplex.storage.staging import check_whole, staged
+from banditplex.storage.files import check_whole, staged
 
 formats: Registry[Format] = Registry("format")
 for _format in (

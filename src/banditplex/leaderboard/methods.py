@@ -38,7 +38,7 @@ VARIANTS = {
     "exp3+": "our learner on target and drawn layers; layers are drawn by Exp3+, as in the paper",
     "all": "our learner on target and drawn layers; every layer is drawn in every step",
 }
-ABOUT = {
+ABOUT = {  # what baselines are that share their documentation with others; NAME-union is told by NAME
     "common-neighbours": "number of common neighbours",
     "jaccard": "common neighbours over all neighbours",
     "adamic-adar": "sum of 1 / log degree over common neighbours (Adamic and Adar 2003)",
@@ -53,13 +53,12 @@ ABOUT = {
     "pooled-trees": "boosted trees on structural features, one model for all target layers",
     **{f"{name}-torch": f"{title}, in plain torch; layers are relations" for name, title in RELATIONS.items()},
 }
-"""What baselines are that share their documentation with others; NAME-union is told by NAME."""
 OUR_GRID = {"width": ("auto", 16), "weight_decay": (1.0, 0.1)}
 _SOFTMAX: Grid = [
     *({"dimension": size, "replace": replace} for size in (200, 64) for replace in ("pair", "end")),
     *({"dimension": size, "loss": "softmax", "learning_rate": 0.3} for size in (200, 64)),
 ]
-GRIDS: dict[str, Grid] = {
+GRIDS: dict[str, Grid] = {  # grids of baselines that declare none; NAME-union has that of NAME
     "svd": {"rank": (4, 12, 32, 64)},
     "regression": {"rank": (0, 12, 32)},
     "pooled-trees": {"learning_rate": (0.1, 0.03), "max_leaf_nodes": (7, 15, 31)},
@@ -75,12 +74,10 @@ GRIDS: dict[str, Grid] = {
     **{name: {"learning_rate": (0.001, 0.003), "hops": (1, 2)} for name in ("seal", "deeplex")},
     "ncn-all": {"learning_rate": (0.003, 0.01), "dropout": (0.1, 0.5)},
 }
-"""Grids of baselines that declare none; NAME-union has that of NAME."""
-QUICK = (
+QUICK = (  # those that answer within seconds on small data; names that are not registered are left out
     "default", "none", "preferential-attachment", "resource-allocation",
     "resource-allocation-union", "overlap", "overlap+union", "svd-union", "regression", "pooled-trees",
 )  # fmt: skip
-"""Those that answer within seconds on small data; names that are not registered are left out."""
 LEFT_OUT = ("seal-union", "gnn-bs-union", "thanos-union", "node2vec", "distmult-torch")
 """What the group "main" leaves out: second forms of slow methods, and relatives of others."""
 

@@ -16,21 +16,19 @@ from numpy.typing import NDArray
 
 from banditplex.arrays import Bools, Floats, Ints
 from banditplex.multiplex import Multiplex
-from banditplex.pairs.known import contains, pair_keys
-from banditplex.pairs.space import PairSpace
+from banditplex.pairs.known import PairSpace, contains, pair_keys
 
 SIZE = 1 << 16  # pairs that each way keeps
 MAX_WORK = 1 << 30  # paths of two steps that are followed; beyond, nodes of the most neighbours are not passed through
 PATHS = 1 << 22  # paths of two steps in memory at once
 MAX_NODES = 1 << 15  # nodes whose positions are compared with each other, those with the most neighbours
 CELLS = 1 << 24  # products of positions in memory at once
-WAYS = {
+WAYS = {  # how candidates are found, in words
     "linked": "linked in other layers",
     "neighbours": "with common neighbours",
     "positions": "near each other by position",
     "degrees": "of nodes with many edges",
 }
-"""How candidates are found, in words."""
 
 
 class Positions(NamedTuple):

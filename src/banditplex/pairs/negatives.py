@@ -12,8 +12,16 @@ from numpy.random import Generator
 from banditplex.arrays import Bools, Ints
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
-from banditplex.pairs.known import KnownPairs, contains, in_order, repeated, repeated_in_rows
-from banditplex.pairs.space import PairSpace, Propose, restrict
+from banditplex.pairs.known import (
+    KnownPairs,
+    PairSpace,
+    Propose,
+    contains,
+    in_order,
+    repeated,
+    repeated_in_rows,
+    restrict,
+)
 
 Slots = Callable[[Ints], Ints]  # slots (n,), numbered row by row -> pairs (n, 2)
 NEGATIVES_AT_ONCE = 1 << 20  # number of negatives in memory at a time, where each positive has its own

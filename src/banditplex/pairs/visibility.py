@@ -24,9 +24,8 @@ import numpy as np
 
 from banditplex.arrays import Ints
 from banditplex.multiplex import Multiplex
-from banditplex.pairs.known import KnownPairs, pair_keys
+from banditplex.pairs.known import KnownPairs, pair_keys, restrict
 from banditplex.pairs.negatives import NegativeSampler
-from banditplex.pairs.space import restrict
 from banditplex.registry import check_choice
 
 HIDE = ("edge", "layer", "pair")

@@ -11,13 +11,12 @@ from banditplex.answers.ranking import recommend
 from banditplex.arrays import Ints
 from banditplex.multiplex import Multiplex, Name
 from banditplex.multiplex.build import linked_types
-from banditplex.pairs.space import PairSpace
+from banditplex.pairs.known import PairSpace
 from banditplex.predictor import LinkPredictor
 
 BUDGET, LARGE = 1_000_000, 8
 """Pairs that are ranked in all, and the number of targets with more pairs, of which candidates are ranked."""
-SUPPOSED = (1.0, 0.25, 0.05, 0.01)
-"""New links for each known one that can be supposed instead of those of the default prior."""
+SUPPOSED = (1.0, 0.25, 0.05, 0.01)  # new links per known one that can be supposed instead of the default prior's
 KEPT = 1 << 13  # candidates that each way to find them keeps
 LISTED, MOST, LEAST = 2_000, 100, 20  # links that the page lists in all, and those of one target at most and at least
 NAMED = 8  # layers whose terms are listed for each link, those with the largest; the others have one sum

@@ -70,8 +70,7 @@ def _hash(content: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
 
 
-STEPS = 65_534
-"""Steps of a packed number between the lowest and the highest of its array; one more code means not known."""
+STEPS = 65_534  # steps of a packed number from the lowest to the highest of its array; one more code means not known
 Packed = dict[str, Any]
 
 

@@ -16,7 +16,7 @@ from banditplex.errors import FormatError, InputError
 from banditplex.io.base import Format, Progress, begins_with, parse_names, read_side_note, side_note, write_side_note
 from banditplex.io.edgelists import SUFFIXES as LISTS
 from banditplex.io.edgelists import looks_like_headers, natural
-from banditplex.io.tables import parquet
+from banditplex.io.tables import files
 from banditplex.io.tables.files import BETWEEN, KINDS, SUFFIXES, Part, head_of, kind_of, load, read_whole, usual_dialect
 from banditplex.io.tables.nodes import ROLES as NODE_ROLES
 from banditplex.io.tables.text import records
@@ -42,14 +42,14 @@ def read(path: Path, options: TableOptions, *, kind: str, progress: Progress | N
     if num_nodes is not None:
         nodes = np.arange(num_nodes)
     elif not part.text:
-        nodes = parquet.expand_nodes(nodes, len(part.table), path)
+        nodes = files.expand_nodes(nodes, len(part.table), path)
     table = part.with_names(nodes, layers)
     marked = not part.text and "directed" in says  # as our own tables are: undirected edges are then stored both ways
     how = replace(options, directed=None) if marked else options
     mx = from_table(Multiplex, table, part.origin, how, nodes=nodes, layers=layers, directed=says.get("directed"))
     if "types" in says and num_nodes is None:
         names, index = says["types"]["names"], says["types"]["index"]
-        check(index, [whole(0, len(names) - 1)], path=path, what=f"types.index in {parquet.PLACE}")
+        check(index, [whole(0, len(names) - 1)], path=path, what=f"types.index in {files.PLACE}")
         mx = mx.with_node_types([names[place] for place in index])
     if nodes is None and part.text:
         tell_odd_names(mx.node_names, path)
@@ -415,7 +415,7 @@ XLSX = _format(
     "xlsx", "an Excel sheet: source, target, layer[, weight][, time]; read only", _TEXT - {"header"}, holds=_CELLS
 )
 PARQUET = _format(
-    "parquet", "a table: source, target, layer[, weight][, time]", _TEXT | _SHEET, write=parquet.write,
+    "parquet", "a table: source, target, layer[, weight][, time]", _TEXT | _SHEET, write=files.write_parquet,
     holds=_CELLS | {"types"}, matches=partial(begins_with, pattern=rb"\APAR1"),
 )  # fmt: skip
 TABLES = Format(
