@@ -29,6 +29,8 @@ from banditplex.training.config import Config
 from banditplex.training.distributed import Group, current
 from banditplex.training.negatives import DeviceNegatives
 
+MOST_EXAMPLES = 1 << 20
+"""Edges of all targets: with more there are neither panels, whose pools take much memory, nor a shared regression."""
 MAX_VALIDATION = 1_000
 """Validation edges of a target: more would say little more, and are missed in the graph that is trained on."""
 FEW_LAYERS = 8

@@ -31,7 +31,7 @@ from banditplex.nn.view import View
 from banditplex.rng import stream
 from banditplex.training.batches import TARGETS
 from banditplex.training.config import Config
-from banditplex.training.data import TrainingData, choose_device, count_examples, prepare
+from banditplex.training.data import MOST_EXAMPLES, TrainingData, choose_device, count_examples, prepare
 from banditplex.training.gains import Comparison
 from banditplex.training.screening import promising_layers
 from banditplex.training.setup import make_trainer
@@ -57,8 +57,6 @@ MAX_EDGES, NEGATIVES = 1_000, 2
 """Edges of a target that regressions learn from and are tested on, and negatives of each."""
 CLEAR = 2.0
 """Standard errors by which a layer must lower the loss to be pooled; the pool must lower it by one."""
-MOST_EXAMPLES = 1 << 20
-"""Edges of all targets beyond which there are no panels: their pools would take many times the memory."""
 
 
 def find_panels(mx: Multiplex, targets: Ints, config: Config) -> Panels:

@@ -58,11 +58,15 @@ class EpochRecord:
             raise Diverged(f" in epoch {epoch} in target layer {names[targets[np.argmin(np.isfinite(loss))]]!r}")
         drawn = self._per_layer(len(targets), names)
         with np.errstate(invalid="ignore"):
-            means = (loss / count, right / count, *validation)
-        numbers, total = np.stack(means, 1).tolist(), regret.total().tolist()
+            loss, right = loss / count, right / count
+        total = regret.total()
         return [
-            {"epoch": epoch, "layer": names[target], **dict(zip(NUMBERS, numbers[i], strict=True)),
-             **dict(zip(("drawn", "layer_loss", "inclusion"), drawn[i], strict=True)), "regret": total[i]}
+            {
+                "epoch": epoch, "layer": names[target],
+                "train_loss": float(loss[i]), "train_accuracy": float(right[i]),
+                "validation_loss": float(validation[0][i]), "validation_accuracy": float(validation[1][i]),
+                "drawn": drawn[i][0], "layer_loss": drawn[i][1], "inclusion": drawn[i][2], "regret": float(total[i]),
+            }
             for i, target in enumerate(targets)
         ]  # fmt: skip
 

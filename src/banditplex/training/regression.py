@@ -21,7 +21,7 @@ from banditplex.nn.query import Query
 from banditplex.nn.regression import Columns, Regression, columns
 from banditplex.nn.spectral import SPECTRAL_FOLDS, fold_of
 from banditplex.rng import stream
-from banditplex.training.data import TrainingData
+from banditplex.training.data import MOST_EXAMPLES, TrainingData
 from banditplex.training.logistic import fit
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 LEAST, MOST = 30, 2_000
 """Edges of a target: with fewer it has no regression, and not more are fitted."""
-SHARED, MOST_EXAMPLES = 25_000, 1 << 20
-"""Edges of all targets: not more are fitted by one regression, and with more there is none."""
+SHARED = 25_000
+"""Edges of all targets: not more are fitted by one regression that they share."""
 NEGATIVES = 3
 """Negatives per edge; all negatives together weigh as much as the edges."""
 PENALTIES = (1000.0, 100.0, 10.0, 1.0)
@@ -93,9 +93,9 @@ class MemberRegression:
         member = cls(model, data, torch.empty(len(data.targets), 0).long().to(data.device), regression)
         rng, every = stream(seed, "regression"), data.train_edges.to_host()
         chosen = np.sort(rng.permutation(len(every))[:SHARED])
-        edges, instance = every.pairs[chosen], np.tile(every.instance[chosen], 1 + NEGATIVES)
-        negatives = data.negatives.draw(data.targets[instance[len(edges) :]], rng)
-        pairs, label = np.concatenate([edges, negatives]), np.repeat([1, 0], [len(edges), len(negatives)])
+        instance = every.instance[chosen]
+        pairs, label = _with_negatives(data, every.pairs[chosen], data.targets[instance], rng)
+        instance = np.tile(instance, 1 + NEGATIVES)
         own, _ = fit_target(member._columns(pairs, instance), pairs, label, data.full_mx.num_nodes)
         regression.own[torch.from_numpy(data.targets).to(data.device)] = own.to(data.device)
         return member
@@ -145,7 +145,12 @@ def _sample(data: TrainingData, instance: int, seed: int) -> tuple[Ints, Ints]:
     target = int(data.targets[instance])
     rng, edges = stream(seed, "regression", target), data.train_edges.of(instance)
     edges = edges if len(edges) <= MOST else edges[rng.permutation(len(edges))[:MOST]]
-    negatives = data.negatives.draw(np.full(len(edges) * NEGATIVES, target), rng)
+    return _with_negatives(data, edges, np.full(len(edges), target), rng)
+
+
+def _with_negatives(data: TrainingData, edges: Ints, targets: Ints, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Return edges (n, 2) in target layers (n,) with negatives of the same layers behind them, and labels."""
+    negatives = data.negatives.draw(np.tile(targets, NEGATIVES), rng)
     return np.concatenate([edges, negatives]), np.repeat([1, 0], [len(edges), len(negatives)])
 
 
