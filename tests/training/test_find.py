@@ -13,7 +13,7 @@ from banditplex.nn.panels import Panels
 from banditplex.training import find
 from banditplex.training.config import Config
 from banditplex.training.find import find_panels, helpful
-from banditplex.training.gains import Comparison, Estimate, Folds, first_clear
+from banditplex.training.gains import STEPS, Comparison, Estimate, Folds, first_clear
 
 SIZES = {"num_nodes": 200, "num_communities": 8, "edges_per_layer": 500}
 
@@ -182,9 +182,21 @@ def test_the_mean_fall_and_its_error_by_hand():
 def test_layers_that_help_clearly_come_best_first():
     class Compared:
         def estimates(self, layers):
-            return [Estimate(gain, 0.1, 9.0) for gain in (0.3, 0.1, 0.5, 0.4)]  # two errors are 0.2
+            return [Estimate(gain, 0.1, 9.0) for gain in (0.26, 0.24, 0.5, 0.4)]  # 2.5 errors are 0.25
 
     assert helpful(Compared(), np.array([4, 5, 6, 7])) == (6, 7, 4)
+
+
+def test_layers_are_judged_by_what_half_of_each_adds():
+    class Compared:
+        def falls(self, layers):
+            return np.array([[[8.0, 9.0], [2.0, 3.0]], [[6.0, 7.0], [4.0, 5.0]]])  # layers x (whole, half) x pairs
+
+        def estimate(self, fall):
+            return fall.tolist()
+
+    assert STEPS == (1.0, 0.5)
+    assert Comparison.estimates(Compared(), np.array([3, 4])) == [[2.0, 3.0], [4.0, 5.0]]
 
 
 def test_layers_of_panels_come_first():

@@ -141,10 +141,8 @@ class Comparison:
         return fold_of(self.pairs, self.graph.num_nodes)
 
     def estimates(self, layers: Ints) -> list[Estimate]:
-        """Return what each of some layers (m,) adds, each fold by regressions fitted to the others."""
-        alone, both = self.columns(layers)
-        fall = self.losses(alone) - self.losses(both)
-        return [self.estimate(each) for each in fall]
+        """Return what half of each of some layers (m,) adds, each fold by regressions fitted to the others."""
+        return [self.estimate(fall[-1]) for fall in self.falls(layers)]
 
     def falls(self, layers: Ints) -> Floats:
         """Return how far the losses of pairs fall with each of some layers (m,), and weight: (m, steps, n)."""
