@@ -1,7 +1,4 @@
-"""What a fitted model answers: logits of pairs, on the training graph or on another one with the same layers.
-
-Nothing is learnt here: `training/default.py` makes the model.
-"""
+"""What a fitted model answers, learning nothing: logits of pairs, on the training graph or one with the same layers."""
 
 from dataclasses import dataclass, replace
 from typing import Any, Protocol

@@ -1,7 +1,4 @@
-"""One seed, many independent random streams, each with a name.
-
-A stream depends on the seed and its own name alone, so drawing more negatives does not move the split.
-"""
+"""One seed, many random streams: each depends on seed and name alone, so more negatives do not move the split."""
 
 import hashlib
 

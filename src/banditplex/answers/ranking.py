@@ -1,7 +1,4 @@
-"""The most likely new links of a layer, among all pairs, candidates, or the pairs of one node; positions of nodes.
-
-Positions are embeddings of the encoder, or leading eigenvectors.
-"""
+"""The most likely new links of a layer, and positions of its nodes: embeddings, or leading eigenvectors."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -219,10 +219,7 @@ def one_below(limits: IntArray, rng: np.random.Generator) -> IntArray:
 
 
 def distinct_ranks(sizes: IntArray, counts: IntArray, rng: np.random.Generator) -> IntArray:
-    """Draw `counts` distinct integers below `sizes` for each row, uniformly (Floyd's algorithm).
-
-    Returns (rows, largest count), padded with -1.
-    """
+    """Draw `counts` distinct integers below `sizes` for each row (Floyd): (rows, largest count), padded with -1."""
     width = int(counts.max(initial=0))
     ranks = np.full((len(sizes), width), -1, dtype=np.int64)
     for j in range(width):

@@ -1,7 +1,4 @@
-"""The state of a policy, numbers per instance and per arm, and inclusion probabilities: compressed to arms in use.
-
-Arms that were never seen share one column.
-"""
+"""The state of a policy and its inclusion probabilities, compressed: arms that were never seen share one column."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -226,10 +223,7 @@ class State:
         return Marginals(self.num_arms, p, self._arms[rows, : self.width], self._seen[rows].copy())
 
     def touch(self, instance: IntArray, arm: IntArray) -> IntArray:
-        """Return the column of each (instance, arm); an arm that has no column gets one.
-
-        The pairs must be distinct, and those of one instance adjacent.
-        """
+        """Return the column of each distinct (instance, arm), those of one instance adjacent; a new arm gets one."""
         if self.dense:
             return arm
         column = find_columns(self._arms[:, : self.width], instance, arm)

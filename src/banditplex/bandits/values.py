@@ -1,7 +1,4 @@
-"""The values that go in and out of a policy: draws, observations, the feedback of a round, and checks of input.
-
-An error says what was expected, what came, and for which instance and arm.
-"""
+"""What goes in and out of a policy, draws, observations and feedback, and checks that say what came and where."""
 
 from dataclasses import dataclass, field
 from functools import cached_property

@@ -1,7 +1,4 @@
-"""The command line: one file per subcommand, no logic of its own.
-
-Whatever a command needs is imported inside it, so that `banditplex --help` answers at once.
-"""
+"""The command line: one file per subcommand, which imports what it needs inside, so that --help answers at once."""
 
 import errno
 import os

@@ -1,7 +1,4 @@
-"""Data sets by name: list, register, describe, download, load and check them.
-
-Missing files are downloaded into a draft folder, checked, and only then moved into the data folder.
-"""
+"""Data sets by name: list, register, describe, download into a draft folder, check, and load them."""
 
 import os
 import shutil

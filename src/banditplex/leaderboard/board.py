@@ -1,7 +1,4 @@
-"""A leaderboard: the data, what was compared under which conditions, what was found, in words and in files.
-
-Files are CSV for machines, Markdown, and plain data for the report page.
-"""
+"""A leaderboard: data, conditions and what was found, in words and in files: CSV, Markdown, data of the page."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,4 @@
-"""`compare`: every method on the same splits, tuned with the same budget, each fit with the same limits.
-
-A fit runs in a child process, and turns a failure into a row; a runner keeps and counts fits.
-"""
+"""`compare`: every method on the same splits, tuned with the same budget, each fit in a child process with limits."""
 
 import inspect
 import json

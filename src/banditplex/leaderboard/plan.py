@@ -1,7 +1,4 @@
-"""The conditions of a comparison: its plan, its device, and what methods are fitted to and tested on.
-
-Parts of the data are the same for all methods, and drawn from the seed alone.
-"""
+"""The conditions of a comparison: its plan, its device, and what all methods alike are fitted to and tested on."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple

@@ -1,7 +1,4 @@
-"""Model folders: safetensors and JSON, nothing that runs code when read.
-
-A schema says what the JSON may hold, and sizes are compared before anything is made of them.
-"""
+"""Model folders: safetensors and JSON, nothing that runs code when read, checked before anything is made of it."""
 
 import hashlib
 import json
@@ -94,10 +91,7 @@ def check_numbers(index: Mapping[str, Any], path: Path) -> None:
 def check_sizes(
     path: Path, config: Config, mx: Multiplex, num_examples: int, members: int, beside: Sequence[str]
 ) -> None:
-    """Refuse settings that ask for more or larger networks than the file of weights holds, from its header alone.
-
-    `beside` names what is beside the networks.
-    """
+    """Refuse settings that ask for more or larger networks, or more `beside` them, than the header of weights shows."""
     try:
         with safe_open(path, framework="numpy") as file:
             shapes = {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
