@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import subprocess
 import sys
 import time
 from contextlib import closing
@@ -67,6 +68,11 @@ def die_at_three(task):
     if task.number == 3:
         os.kill(os.getpid(), signal.SIGKILL)
     return []
+
+
+def leave_a_process_and_die(task):
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(20)"])
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def sleep_and_note(folder):

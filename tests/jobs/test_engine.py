@@ -137,6 +137,13 @@ def test_a_process_that_dies_names_its_task(engine):
         list(run(scripts.die_at_three, scripts.TASKS, engine=engine, jobs=1))
 
 
+def test_a_process_that_a_task_leaves_behind_holds_up_nobody():
+    began = time.monotonic()
+    with refuses("number 0", "SIGKILL", error=TaskLost):
+        list(run(scripts.leave_a_process_and_die, scripts.TASKS[:1], jobs=1))
+    assert time.monotonic() - began < 15
+
+
 @pytest.mark.slow
 def test_finished_tasks_are_stored_when_another_fails(tmp_path):
     """All tasks finish before the second row is asked for: task 3 fails, and 4 and 5 are queued behind it."""

@@ -84,7 +84,8 @@ def main() -> None:
     """Receive a function, then tasks; answer each task with its outcome."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # on Ctrl-C the parent kills its workers
     pipe = Connection(os.dup(1))
-    os.dup2(2, 1)  # what a task prints goes to stderr: stdout is the pipe
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # processes that a task starts must not hold the pipe open
+    os.dup2(2, 1)  # and what it prints goes to stderr
     messages: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_listen, args=[pipe, messages], daemon=True).start()
     pickled_function = messages.get()
