@@ -21,10 +21,8 @@ UNCACHED = "BANDITPLEX_UNCACHED"
 """Set in the environment by the process that has said that loops cannot be kept."""
 FEW = 512
 """Pairs that are not worth a second thread."""
-MANY = 1 << 13
-"""Pairs for each of the parts that a thread takes in turn ..."""
-TURNS = 8
-"""... of which there are so many at most, where some may take longer than others."""
+TURN, TURNS = 16, 8
+"""Parts that a thread takes in turn, where some take longer: of so many times as many things, and so many parts."""
 
 
 def compile_loop(function: Any, *, reorder: bool = False) -> Any:
@@ -61,8 +59,9 @@ def in_parts(size: int, work: Callable[[slice], Any], *, few: int = 0, turns: in
 
     If there are many things, a thread takes several parts in turn.
     """
-    threads = min(num_threads(), size // (few or FEW))
-    turns = min(turns, max(1, size // MANY))
+    few = few or FEW
+    threads = min(num_threads(), size // few)
+    turns = min(turns, max(1, size // (TURN * few)))
     if threads < 2:
         if size:
             work(slice(0, size))

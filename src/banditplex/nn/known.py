@@ -12,6 +12,7 @@ from torch import Tensor
 
 from banditplex import backend
 from banditplex.backend import Lists
+from banditplex.backend.compiling import map_on_cpu
 from banditplex.nn.pair_features import PairFeatures, other_features, own_features
 from banditplex.nn.view import View
 
@@ -86,5 +87,10 @@ def look_up(view: View, pairs: Tensor, target: Tensor, *, others: bool = False) 
     length = math.ceil(len(pairs) * per_pair)
     on_gpu = pairs.device.type == "cuda"
     chunk, most = (GPU_LOOKED_UP_AT_ONCE, GPU_MAX_LISTED) if on_gpu else (LOOKED_UP_AT_ONCE, MAX_LISTED)
-    parts = (slice(low, low + chunk) for low in range(0, max(1, len(pairs)), chunk))
-    return joined([Known.of(view, pairs[part], target[part], lists=length <= most, others=others) for part in parts])
+
+    def look(low: int) -> Known:
+        part = slice(low, low + chunk)
+        return Known.of(view, pairs[part], target[part], lists=length <= most, others=others)
+
+    first = look(0)  # tables for all are made here
+    return joined([first, *map_on_cpu(look, range(chunk, len(pairs), chunk), pairs.device)])

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from banditplex.backend.compiling import map_on_cpu
 from banditplex.nn.model import MultiplexModel
 from banditplex.nn.query import Query
 from banditplex.nn.view import View
@@ -58,12 +59,15 @@ class Regression(nn.Module):
         return own, (seen.other * of_layer).sum(2)
 
 
-@torch.no_grad()
 def columns(model: MultiplexModel, view: View, query: Query) -> Columns:
     """Return what a regression sees of pairs in target layers and in other layers."""
     others, num_other = query.layers.shape[1], len(model.other.mean)
-    parts = [Columns(model.own.mean.new_zeros(0, len(model.own.mean)), model.own.mean.new_zeros(0, others, num_other))]
-    for part in query.chunks(REGRESSED_AT_ONCE):
+
+    @torch.no_grad()
+    def describe(part: Query) -> Columns:
         own, other, _ = model.describe(view, part)
-        parts.append(Columns(own.values, other.values.view(len(part.pairs), others, num_other)))
+        return Columns(own.values, other.values.view(len(part.pairs), others, num_other))
+
+    none = Columns(model.own.mean.new_zeros(0, len(model.own.mean)), model.own.mean.new_zeros(0, others, num_other))
+    parts = [none, *map_on_cpu(describe, list(query.chunks(REGRESSED_AT_ONCE)), view.device)]
     return Columns(*(torch.cat(each) for each in zip(*parts, strict=True)))

@@ -17,6 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from banditplex.backend import at_once, gram, multiply, position_columns
+from banditplex.backend.compiling import map_on_cpu
 from banditplex.nn.graph import PackedGraph
 
 SPECTRAL_FOLDS = 4
@@ -53,8 +54,8 @@ class Spectral:
         active, place = torch.unique(layer, return_inverse=True)  # layers with edges
         fold = fold_of(torch.stack([node[source], node[destination]], 1), graph.num_nodes)
         begin = torch.randn(graph.num_nodes, RANK + EXTRA, generator=torch.Generator().manual_seed(0)).to(device)[node]
-        vectors, values, degrees = [], [], []
-        for number in [-1] if whole else range(SPECTRAL_FOLDS):
+
+        def of_fold(number: int) -> tuple[Tensor, Tensor, Tensor]:
             kept = torch.nonzero(fold != number).squeeze(1)
             arcs = torch.stack([source[kept], destination[kept]])
             degree = torch.bincount(arcs[0], minlength=num_rows).float()
@@ -64,10 +65,11 @@ class Spectral:
             value = torch.zeros(len(size), RANK, device=device)
             value[active], vector = leading(matrix, begin, place, len(active))
             value[torch.arange(RANK, device=device) >= (size // NODES_PER_VECTOR).clamp(min=1).unsqueeze(1)] = 0
-            vectors.append(torch.cat([vector, torch.zeros(1, RANK, device=device)]))
-            values.append(value)
-            degrees.append(torch.cat([degree, torch.zeros(1, device=device)]))
-        return cls(graph.num_nodes, torch.stack(vectors), torch.stack(values), torch.stack(degrees), size.float())
+            return F.pad(vector, (0, 0, 0, 1)), value, F.pad(degree, (0, 1))
+
+        found = map_on_cpu(of_fold, [-1] if whole else range(SPECTRAL_FOLDS), device)
+        vectors, values, degrees = (torch.stack(each) for each in zip(*found, strict=True))
+        return cls(graph.num_nodes, vectors, values, degrees, size.float())
 
     def columns(self, pairs: Tensor, layer: Tensor, row: Tensor, fold: Tensor | None = None) -> Tensor:
         """Return what the vectors say of pairs (n, 2), whose rows (2, n) in layers (n,) are known: (n, NUM_COLUMNS).

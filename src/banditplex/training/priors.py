@@ -5,7 +5,10 @@ from collections.abc import Callable
 import numpy as np
 
 from banditplex.arrays import Floats
-from banditplex.backend.compiling import MANY, in_parts
+from banditplex.backend.compiling import in_parts
+
+MANY = 1 << 13
+"""Numbers that are worth a second thread."""
 
 
 def logistic_loss(margin: Floats) -> tuple[Floats, Floats]:
