@@ -16,8 +16,7 @@ from banditplex.backend.choice import offer, on_cpu
 from banditplex.backend.compiling import TURNS, compile_loop, find_place, in_parts
 from banditplex.backend.lists import Neighbours, ranges
 
-LONGER = 8
-"""A list that is so many times as long as the other is searched, not walked along."""
+LONGER = 8  # a list that is so many times as long as the other is searched, not walked along
 
 
 @offer

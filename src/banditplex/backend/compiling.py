@@ -17,10 +17,8 @@ from banditplex.backend import choice
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
-UNCACHED = "BANDITPLEX_UNCACHED"
-"""Set in the environment by the process that has said that loops cannot be kept."""
-FEW = 512
-"""Pairs that are not worth a second thread."""
+UNCACHED = "BANDITPLEX_UNCACHED"  # set in the environment by the process that has said that loops cannot be kept
+FEW = 512  # pairs that are not worth a second thread
 TURN, TURNS = 16, 8
 """Parts that a thread takes in turn, where some take longer: of so many times as many things, and so many parts."""
 

@@ -14,10 +14,8 @@ from torch import Tensor
 from banditplex.backend.compiling import compile_loop, num_threads, run_all
 from banditplex.backend.lists import LAST, Neighbours
 
-PARTS = 4
-"""Ranges of layers per thread."""
-RARE = 16
-"""If one in so many nodes has an edge in a layer, all are looked at; else those that have are sorted."""
+PARTS = 4  # ranges of layers per thread
+RARE = 16  # if one in so many nodes has an edge in a layer, all are looked at; else those that have are sorted
 
 
 def count_lists(

@@ -10,8 +10,7 @@ from banditplex.backend.choice import offer, on_cpu
 from banditplex.backend.compiling import compile_loop, find_place, in_parts
 from banditplex.backend.lists import ranges
 
-FEW = 1 << 14
-"""Pairs up to which compiled loops save milliseconds, and take half a second to be compiled."""
+FEW = 1 << 14  # pairs up to which compiled loops save milliseconds, and take half a second to be compiled
 
 
 class Lists(NamedTuple):

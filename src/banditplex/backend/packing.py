@@ -19,12 +19,9 @@ from banditplex.backend.counting import count_lists
 from banditplex.backend.lists import LAST, Neighbours
 from banditplex.multiplex import Multiplex
 
-FILLED_AT_ONCE = 1 << 20
-"""Edges whose arcs are filled in at once."""
-MANY_EDGES = 1 << 16
-"""From so many edges on, compiled loops count arcs: with fewer, it is not worth compiling them."""
-FEW_NODES = 1 << 20
-"""Up to so many nodes, or edges, arcs may be counted: each thread needs memory for all nodes."""
+FILLED_AT_ONCE = 1 << 20  # edges whose arcs are filled in at once
+MANY_EDGES = 1 << 16  # from so many edges on, compiled loops count arcs: with fewer, it is not worth compiling them
+FEW_NODES = 1 << 20  # up to so many nodes, or edges, arcs may be counted: each thread needs memory for all nodes
 
 
 @dataclass(frozen=True, eq=False)

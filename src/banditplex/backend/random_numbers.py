@@ -6,8 +6,7 @@ The hash is SplitMix64 (Steele, Lea and Flood, OOPSLA 2014). Nothing is drawn on
 import numpy as np
 from torch import Tensor
 
-BITS = 62
-"""Bits of a random number."""
+BITS = 62  # bits of a random number
 GAMMA, FIRST, SECOND = (
     number - 2**64 for number in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
 )  # as signed integers; products wrap around

@@ -12,8 +12,7 @@ from torch import Tensor
 from banditplex.backend.choice import offer, on_cpu
 from banditplex.backend.compiling import compile_loop
 
-BETAS, EPS = (0.9, 0.999), 1e-8
-"""As in `torch.optim.AdamW`."""
+BETAS, EPS = (0.9, 0.999), 1e-8  # as in `torch.optim.AdamW`
 
 
 def lay_out(row: Tensor, table: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -13,10 +13,8 @@ import numpy as np
 
 from banditplex.backend.compiling import compile_loop
 
-BLOCK = 1 << 12
-"""Hidden units, of several rows, that are looked at while they are in the fastest cache."""
-SILU_BLOCK = 1 << 10
-"""Numbers that are looked at twice while they are in the fastest cache."""
+BLOCK = 1 << 12  # hidden units, of several rows, that are looked at while they are in the fastest cache
+SILU_BLOCK = 1 << 10  # numbers that are looked at twice while they are in the fastest cache
 
 
 class Heads(NamedTuple):

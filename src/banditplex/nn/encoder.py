@@ -104,10 +104,7 @@ class FeatureInput(nn.Linear):
 
 
 def column_scales(features: Tensor) -> tuple[Tensor, Tensor]:
-    """Return mean (F,) and factor (F,) that give each column of features (n, F) mean 0 and deviation 1.
-
-    The factor of a constant column is 0.
-    """
+    """Return mean and factor (F,) that give columns of features (n, F) mean 0 and deviation 1; 0 for a constant one."""
     values = features.double()
     largest = values.abs().amax(0).clamp(min=torch.finfo(torch.float64).tiny)  # squares of large numbers overflow
     deviation = (values / largest).std(0, unbiased=False)
@@ -167,8 +164,7 @@ def name_of(conv: Callable[[int, int], nn.Module]) -> str:
     return getattr(conv, "__name__", type(conv).__name__)
 
 
-PATH = 12
-"""Vertices of the path on which convolutions are tried."""
+PATH = 12  # vertices of the path on which convolutions are tried
 
 
 @torch.no_grad()

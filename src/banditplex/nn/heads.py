@@ -6,8 +6,7 @@ from torch import Tensor, nn
 from banditplex.backend import HeadWeights, Rows
 from banditplex.nn.pair_features import PairFeatures
 
-WIDE = 32
-"""Hidden units from which on the heads have two hidden layers."""
+WIDE = 32  # hidden units from which on the heads have two hidden layers
 
 
 class Head(nn.Module):

@@ -22,11 +22,8 @@ from banditplex.nn.query import Query
 from banditplex.nn.view import View
 from banditplex.pairs.visibility import Visibility
 
-MAX_OTHER = 16
-"""Hidden units of the terms of drawn layers at most."""
-RANK = 2
-"""Rank of the correction for each pair of target and drawn layer: whether it helps, and in which way."""
-
+MAX_OTHER = 16  # hidden units of the terms of drawn layers at most
+RANK = 2  # rank of the correction for each pair of target and drawn layer: whether it helps, and in which way
 Described = tuple[PairFeatures, PairFeatures, Lists | None]
 """Pairs in their target layers and in drawn layers, and the layers that have them."""
 

@@ -14,8 +14,7 @@ from banditplex import backend
 from banditplex.backend import ranges
 from banditplex.nn.graph import Block, HiddenEdges, PackedGraph
 
-WHOLE = 4096
-"""Layers with at most this many arcs, two per edge, are encoded as a whole: sampling would cost more."""
+WHOLE = 4096  # layers with at most this many arcs, two per edge, are encoded as a whole: sampling would cost more
 
 
 @dataclass(frozen=True, eq=False)

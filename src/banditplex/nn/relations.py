@@ -21,10 +21,8 @@ from torch import Tensor
 
 from banditplex.registry import Registry
 
-MARGIN = 6.0
-"""The score of RotatE at distance 0."""
-TINY = 1e-12
-"""Keeps gradients of lengths finite at 0."""
+MARGIN = 6.0  # the score of RotatE at distance 0
+TINY = 1e-12  # keeps gradients of lengths finite at 0
 
 
 def dot(first: Tensor, second: Tensor) -> Tensor:

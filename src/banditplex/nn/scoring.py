@@ -12,8 +12,7 @@ from banditplex.nn.pair_features import other_features
 from banditplex.nn.query import Query
 from banditplex.nn.view import View
 
-SCORED_AT_ONCE = 1 << 15
-"""Pairs scored at once."""
+SCORED_AT_ONCE = 1 << 15  # pairs scored at once
 
 
 def score_terms(model: Network, view: View, query: Query) -> Tensor:
@@ -29,10 +28,7 @@ def score_terms(model: Network, view: View, query: Query) -> Tensor:
 
 @torch.no_grad()
 def score_unlinked(model: Network, view: View, query: Query) -> Tensor:
-    """Return the terms that `score_terms` would return if no other layer than the target had the pairs.
-
-    Node embeddings and vectors stay as they are.
-    """
+    """Return `score_terms` as if no layer but the target had the pairs; embeddings and vectors stay as they are."""
     hiding = view.visibility.everywhere()
     if view.evidence is not None:
         view = replace(view, evidence=view.evidence.seen_by(hiding))

@@ -22,11 +22,9 @@ from banditplex.nn.graph import PackedGraph
 
 SPECTRAL_FOLDS = 4
 RANK = 16
-EXTRA = 4
-"""Further vectors of the iteration, so that the leading ones converge."""
+EXTRA = 4  # further vectors of the iteration, so that the leading ones converge
 ROUNDS = 6
-NODES_PER_VECTOR = 16
-"""A layer with fewer nodes per vector has fewer vectors."""
+NODES_PER_VECTOR = 16  # a layer with fewer nodes per vector has fewer vectors
 NUM_COLUMNS = 5
 
 

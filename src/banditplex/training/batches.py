@@ -18,18 +18,14 @@ from banditplex.nn.relevance import Relevance
 from banditplex.pairs.visibility import Visibility
 from banditplex.training.config import AUTO, MAX_ROUNDS
 
-TARGETS, STEPS = 32, 512
-"""Targets that share a step, unless an epoch would have more steps than this."""
+TARGETS, STEPS = 32, 512  # targets that share a step, unless an epoch would have more steps than this
 GPU_PAIRS, ENCODED_PAIRS = 1 << 18, 3 << 20
 """Pairs of a step from which on a GPU has no time to spare, without and with an encoder (measured on an H200) ..."""
-GPU_STEPS, ENCODED_STEPS = 128, 64
-"""... unless an epoch would have fewer steps than this."""
+GPU_STEPS, ENCODED_STEPS = 128, 64  # ... unless an epoch would have fewer steps than this
 ENCODED_BYTES = 640
 """Memory of a pair per unit of an encoder's width (measured at 64, two hops); a step has a third of that of a GPU."""
-MIN_BATCHES = 4
-"""At most a quarter of a small target's edges is in one batch, and so hidden from the encoder."""
-SHUFFLE = 32
-"""Bits of the random numbers by which edges are shuffled; of equal numbers, the earlier edge comes first."""
+MIN_BATCHES = 4  # at most a quarter of a small target's edges is in one batch, and so hidden from the encoder
+SHUFFLE = 32  # bits of the random numbers by which edges are shuffled; of equal numbers, the earlier edge comes first
 
 
 @dataclass(frozen=True)

@@ -28,12 +28,9 @@ KNOTS = (0.1, 0.25, 0.5, 0.75, 0.9)
 """Between these quantiles of the validation edges' scores, and beyond them, the curve has slopes of its own."""
 SPREAD = 0.5
 """Standard deviation, a priori, of a target's bias and logarithm of slope around those shared by all targets."""
-BEND = 1.0
-"""Standard deviation, a priori, of the logarithm of the ratio between neighbouring slopes."""
-GROUPS = 24
-"""Unknown pairs beyond this rank are treated in groups of neighbouring ranks: the lower, the larger."""
-MANY = 1 << 16
-"""If there are more links than this, they are treated in groups as well."""
+BEND = 1.0  # standard deviation, a priori, of the logarithm of the ratio between neighbouring slopes
+GROUPS = 24  # unknown pairs beyond this rank are treated in groups of neighbouring ranks: the lower, the larger
+MANY = 1 << 16  # if there are more links than this, they are treated in groups as well
 
 
 class Scored(NamedTuple):

@@ -69,10 +69,8 @@ def setting(default: Any, text: str, **more: Any) -> Any:
 AUTO = "auto"
 EVIDENCE = ("all", "drawn")
 MIN_EPOCHS = 5
-MANY_EDGES = 20_000
-"""From so many edges on, there is one network, it is larger, and it is trained for fewer steps."""
-MAX_STEPS = {0: 6400, MANY_EDGES: 3200, 1_000_000: 1600}
-"""Steps of a training, at most, from so many edges on."""
+MANY_EDGES = 20_000  # from so many edges on, there is one network, it is larger, and it is trained for fewer steps
+MAX_STEPS = {0: 6400, MANY_EDGES: 3200, 1_000_000: 1600}  # steps of a training, at most, from so many edges on
 MEMBERS, LONG = 3, 30
 """Networks that are trained, if edges are not many and epochs are at least so many; else one.
 
@@ -86,7 +84,7 @@ MAX_ROUNDS, ENSEMBLE_ROUNDS = 64, 16
 16 batches and three networks instead of 64 and four, in 20 fits: hard MRR -.0013 ± .0015, ROC-AUC -.0005 ± .0005.
 """
 _LAYERS, _NETWORK = "Which layers are drawn", "Network"
-REMOVED = {
+REMOVED = {  # settings of earlier versions, and what to write instead
     "memory": "memory was removed: leave it out; a smaller batch_size, fewer targets or evidence='drawn' need less.",
     "shard_layers": "shard_layers was removed: leave it out; each process that torchrun starts holds all layers.",
     "regression": "regression was removed: leave it out; members=1 trains a network without one.",
@@ -105,7 +103,6 @@ REMOVED = {
         )
     },
 }
-"""Settings of earlier versions, and what to write instead."""
 
 
 def refuse_removed(names: Iterable[str]) -> None:

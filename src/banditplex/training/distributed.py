@@ -27,10 +27,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Value = TypeVar("Value")
-START = 300.0
-"""Seconds that processes wait for each other at the start."""
-GRACE = 5.0
-"""Seconds that other processes wait before they report an error: the first one may have the same to say."""
+START = 300.0  # seconds that processes wait for each other at the start
+GRACE = 5.0  # seconds that other processes wait before they report an error: the first one may have the same to say
 
 
 class Lost(InputError):

@@ -9,8 +9,7 @@ from banditplex.bandits import Draw, Policy
 from banditplex.bandits.arms import to_layer
 from banditplex.rng import stream
 
-PROBABILITIES = 1 << 20
-"""Probabilities that are looked at at once."""
+PROBABILITIES = 1 << 20  # probabilities that are looked at at once
 
 
 class DrawSchedule:

@@ -38,14 +38,10 @@ from banditplex.training.setup import make_trainer
 
 MAX_ARMS = 128
 """Layers that bandits choose from; if there are more, those that one pass over all edges finds most promising."""
-DRAWN = 8
-"""Layers drawn per round: with several, the second and the fifth helper are found, not the first alone."""
-FEW = 32
-"""Up to so many other layers, regressions compare all of them: to draw layers would take longer."""
-COMPARED = 16
-"""Where there are more, the layers that regressions compare: those drawn most."""
-SIZES = (1, 4, 16)
-"""Numbers of layers that are tried as a panel."""
+DRAWN = 8  # layers drawn per round: with several, the second and the fifth helper are found, not the first alone
+FEW = 32  # up to so many other layers, regressions compare all of them: to draw layers would take longer
+COMPARED = 16  # where there are more, the layers that regressions compare: those drawn most
+SIZES = (1, 4, 16)  # numbers of layers that are tried as a panel
 EXPLORING: Mapping[str, Any] = {
     "epochs": 15, "learning_rate": 0.02, "batch_size": 128, "members": 1, "hidden_units": 8, "width": 0,
     "validation": 0.0,

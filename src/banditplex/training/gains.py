@@ -39,19 +39,16 @@ from banditplex.training.data import TrainingData
 from banditplex.training.logistic import LEAST_SCALE, balanced, path
 from banditplex.training.screening import promising_layers
 
-MAX_LAYERS = 40
-"""Up to so many other layers, all are compared."""
+MAX_LAYERS = 40  # up to so many other layers, all are compared
 PROMISING, TESTED = 64, 8
 """Of more layers, so many are compared without the pairs of a fold, and so many of these are tested on that fold."""
-MAX_EDGES = 2_000
-"""Edges of a target that are fitted or tested."""
+MAX_EDGES = 2_000  # edges of a target that are fitted or tested
 NEGATIVES, FEWEST, MANY = 4, 2, 4_000
 """Negatives per edge; fewer, but at least the second number, if there would be more in all than the third.
 
 Together they weigh as much as the edges. With 200 layers of 640 edges, four prove 58 of 60 helpers, and two 52.
 """
-RIDGE = 10.0
-"""Penalty on squared coefficients of standardised columns, in pairs."""
+RIDGE = 10.0  # penalty on squared coefficients of standardised columns, in pairs
 STEPS = (1.0, 0.5)
 """Weights with which a layer is added: the second, if it has not been proven to help with the first.
 

@@ -16,12 +16,11 @@ from banditplex.schema import ANY_NUMBER, NAME, whole
 from banditplex.training.distributed import ALONE, Group
 
 NUMBERS = ("train_loss", "train_accuracy", "validation_loss", "validation_accuracy")
-ROW = {
+ROW = {  # what a row of the history is, for those who read it from a file
     "epoch": whole(1), "member": whole(1), "layer": NAME, "train_loss": ANY_NUMBER, "train_accuracy": ANY_NUMBER,
     "validation_loss": ANY_NUMBER, "validation_accuracy": ANY_NUMBER, "drawn": {"*": whole(0)},
     "layer_loss": {"*": ANY_NUMBER}, "inclusion": {"*": ANY_NUMBER}, "regret": ANY_NUMBER
 }  # fmt: skip
-"""What a row of the history is, for those who read it from a file."""
 
 
 class EpochRecord:

@@ -7,10 +7,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 STEPS, ENOUGH = 40, 1e-4
-KEPT = 3
-"""Steps with the same curvature, where regressions have the same columns; most of the time is spent on it."""
-LEAST_SCALE = 0.02
-"""Columns that vary less are not blown up."""
+KEPT = 3  # steps with the same curvature, where regressions have the same columns; most of the time is spent on it
+LEAST_SCALE = 0.02  # columns that vary less are not blown up
 
 
 def fit(

@@ -26,10 +26,7 @@ def member_seed(seed: int, member: int) -> int:
 
 
 class Members:
-    """Runs the trainers of `count` members in turn.
-
-    Parameters: `make`, which returns the trainer of a member, given its number from 0 up.
-    """
+    """Runs the trainers of `count` members in turn; `make` returns that of a member, given its number from 0 up."""
 
     def __init__(self, make: Callable[[int], Trainer], count: int) -> None:
         self._make, self._turn, self.count = cache(make), Lock(), count

@@ -24,14 +24,11 @@ LOCAL = ("own.of_", "other.of_", "encoder.", ".interaction.")
 """Parts of names of weights that belong to single layers, or see single nodes: they overfit most easily."""
 OF_LAYERS = ("own.of_layer", "other.of_layer", "other.of_target", "listed.of_target", "encoder.adapt")
 """Weights with a row for each layer, which has gradients only in steps with that layer as a target or drawn."""
-LOCAL_RATE = 0.1
-"""Local weights learn at this share of the learning rate, ..."""
-LAYER_DECAY = 1.0
-"""... and with this weight decay, whatever the number of edges: a layer has few of them."""
+LOCAL_RATE = 0.1  # local weights learn at this share of the learning rate ...
+LAYER_DECAY = 1.0  # ... and with this weight decay, whatever the number of edges: a layer has few of them
 EMA_DECAY = 0.98
 """Decay of the exponential moving average of the weights, which predictions use: a mean over some 50 steps."""
-FEW_EDGES = 300
-"""Beyond so many edges, the weight decay of shared weights falls in proportion to them."""
+FEW_EDGES = 300  # beyond so many edges, the weight decay of shared weights falls in proportion to them
 ROUNDING = 1e-5
 """Gradients below this share of the largest do not count in the first step, in which all logits are 0.
 

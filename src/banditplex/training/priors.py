@@ -7,8 +7,7 @@ import numpy as np
 from banditplex.arrays import Floats
 from banditplex.backend.compiling import in_parts
 
-MANY = 1 << 13
-"""Numbers that are worth a second thread."""
+MANY = 1 << 13  # numbers that are worth a second thread
 
 
 def logistic_loss(margin: Floats) -> tuple[Floats, Floats]:

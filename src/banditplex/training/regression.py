@@ -27,14 +27,10 @@ from banditplex.training.logistic import fit
 if TYPE_CHECKING:
     from banditplex.training.loop import Trainer
 
-LEAST, MOST = 30, 2_000
-"""Edges of a target: with fewer it has no regression, and not more are fitted."""
-SHARED = 25_000
-"""Edges of all targets: not more are fitted by one regression that they share."""
-NEGATIVES = 3
-"""Negatives per edge; all negatives together weigh as much as the edges."""
-PENALTIES = (1000.0, 100.0, 10.0, 1.0)
-"""Penalties on squared weights of standardised columns, in pairs, that are tried."""
+LEAST, MOST = 30, 2_000  # edges of a target: with fewer it has no regression, and not more are fitted
+SHARED = 25_000  # edges of all targets: not more are fitted by one regression that they share
+NEGATIVES = 3  # negatives per edge; all negatives together weigh as much as the edges
+PENALTIES = (1000.0, 100.0, 10.0, 1.0)  # penalties on squared weights of standardised columns, in pairs, that are tried
 
 
 class Used(NamedTuple):

@@ -16,8 +16,7 @@ from banditplex.backend.packing import contains
 from banditplex.nn.graph import PackedGraph
 from banditplex.nn.spectral import Spectral
 
-MAX_SEEN = 512
-"""Edges of a layer that are looked at."""
+MAX_SEEN = 512  # edges of a layer that are looked at
 
 
 def promising_layers(graph: PackedGraph, targets: Ints, count: int) -> Ints:

@@ -19,12 +19,9 @@ from banditplex.training.data import TrainingData, count_examples, prepare
 from banditplex.training.generators import seeded
 from banditplex.training.loop import Trainer
 
-WIDTH = 16
-"""Width of node embeddings, if "auto" has any."""
-SMALL, LARGE = 8, 64
-"""Hidden units of the heads, with few and with many edges."""
-SAMPLE = 4096
-"""Edges, and as many negatives, whose features give mean and scale of the network's inputs."""
+WIDTH = 16  # width of node embeddings, if "auto" has any
+SMALL, LARGE = 8, 64  # hidden units of the heads, with few and with many edges
+SAMPLE = 4096  # edges, and as many negatives, whose features give mean and scale of the network's inputs
 
 
 def make_trainer(
@@ -84,10 +81,7 @@ def build_network(mx: Multiplex, targets: Ints, config: Config, visibility: Visi
 
 
 def make_network(data: TrainingData, config: Config) -> MultiplexModel:
-    """Return the network of a training, with random weights and inputs of mean 0 and deviation 1.
-
-    Several processes start from the same bits.
-    """
+    """Return the network of a training: random weights, the same in all processes; inputs of mean 0, deviation 1."""
     with seeded(config.seed, "weights", torch.device("cpu")):
         model = build_network(data.full_mx, data.targets, config, data.visibility).to(data.device)
     normalise(model, data, stream(config.seed, "normalise"))

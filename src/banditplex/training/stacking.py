@@ -17,10 +17,8 @@ from banditplex.training.calibration import SPREAD, HeldOut, Scored
 from banditplex.training.data import TrainingData
 from banditplex.training.priors import fit_with_priors, logistic_loss
 
-BIAS = 30.0
-"""Standard deviation, a priori, of a target's bias."""
-STACKING_FOLDS = 4
-"""Parts of the held-out pairs; the scores of each have factors that were fitted to the others."""
+BIAS = 30.0  # standard deviation, a priori, of a target's bias
+STACKING_FOLDS = 4  # parts of the held-out pairs; the scores of each have factors that were fitted to the others
 
 
 def stack(

@@ -21,8 +21,7 @@ from banditplex.training.config import Config
 from banditplex.training.data import TrainingData
 
 LookUp = Callable[[], Known | None]
-TURNS = 4
-"""Negatives of each edge, if evidence is kept."""
+TURNS = 4  # negatives of each edge, if evidence is kept
 KEPT_BYTES, GPU_SHARE = 12 << 30, 0.25
 """Bytes that are kept at most on a CPU, and the share of the memory of a GPU: twice as much is needed for a moment."""
 AT_ONCE, OTHER_BYTES = 3, 1 << 28
@@ -30,8 +29,7 @@ AT_ONCE, OTHER_BYTES = 3, 1 << 28
 
 To look up many at once takes a fraction of the time of as many small steps.
 """
-TOGETHER = 1 << 15
-"""Pairs of an epoch up to which what is kept is laid out for all its steps at once."""
+TOGETHER = 1 << 15  # pairs of an epoch up to which what is kept is laid out for all its steps at once
 KEPT_PER_PAIR = 60
 """Bytes that are kept for each pair, besides the columns: its nodes, its rows, and the layers that have it, about."""
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import torch
 
-WIDE = 32
-"""Narrower products are not faster on tensor cores."""
+WIDE = 32  # narrower products are not faster on tensor cores
 
 
 @contextmanager

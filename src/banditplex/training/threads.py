@@ -59,8 +59,7 @@ def run_to_end(steps: Generator[None, None, Value], left: Callable[[], bool] = l
     raise CancelledError
 
 
-SHORT = 1 << 14
-"""Pairs of a step up to which its operations are too short for several threads each."""
+SHORT = 1 << 14  # pairs of a step up to which its operations are too short for several threads each
 
 
 class Later:

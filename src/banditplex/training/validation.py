@@ -17,8 +17,7 @@ from banditplex.nn.query import Query
 from banditplex.nn.scoring import score_terms
 from banditplex.training.data import TrainingData
 
-MAX_USED = 8
-"""Layers that predictions use at most, if their number is chosen."""
+MAX_USED = 8  # layers that predictions use at most, if their number is chosen
 
 
 class Validation(NamedTuple):
