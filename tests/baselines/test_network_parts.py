@@ -5,8 +5,7 @@ import pytest
 import torch
 from torch_geometric.nn import GCNConv
 
-from banditplex.baselines.aggregation import Aggregation
-from banditplex.baselines.graph_networks import Propagation, block_of, common_sums
+from banditplex.baselines.graph_networks import Aggregation, Propagation, block_of, common_sums
 from banditplex.baselines.neural import hide_from, visible_link
 from banditplex.baselines.sampled import Arms, NeighbourSampler, biased_reward, variance_rate, variance_reward
 from banditplex.baselines.seal import nearest

@@ -26,10 +26,7 @@ FEW_NODES = 1 << 20  # up to so many nodes, or edges, arcs may be counted: each 
 
 @dataclass(frozen=True, eq=False)
 class EdgeTensors:
-    """The edges of a multiplex on a device, sorted by layer, source and destination; none is there twice.
-
-    If undirected, the smaller node comes first.
-    """
+    """The edges of a multiplex on a device, each once, by layer, source, destination; if undirected, smaller first."""
 
     num_nodes: int
     num_layers: int

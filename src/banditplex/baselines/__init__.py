@@ -9,10 +9,9 @@ All are link scorers: `fit(mx, targets)` and `score_pairs(pairs, layer)`. `BASEL
 (2,)
 """
 
-from banditplex.baselines.aggregation import Aggregation
 from banditplex.baselines.base import BASELINES, Baseline
 from banditplex.baselines.classifiers import SVD, PooledRegression, Regression, Trees
-from banditplex.baselines.graph_networks import GCNDistMult, NCNAll
+from banditplex.baselines.graph_networks import Aggregation, GCNDistMult, NCNAll
 from banditplex.baselines.heuristics import Heuristic, Katz
 from banditplex.baselines.node_vectors import GATNE, MNE, Node2Vec
 from banditplex.baselines.sampled import SampledGCN

@@ -54,10 +54,7 @@ def _in_words(params: list[Any], ctx: Any) -> list[Any]:
 
 
 def option(*words: str, shown: bool | str = True, **more: Any) -> Any:
-    """Return an option of a command: its flags, if they are not those of its name, its help, and a word for its value.
-
-    `shown` is the default that help shows, `more` what else `typer.Option` takes.
-    """
+    """Return an option: flags, if not those of its name, help, a word for its value; `shown`: the default in help."""
     flags = [word for word in words if word.startswith("-")]
     text, *metavar = words[len(flags) :]
     return typer.Option(*flags, help=text, metavar=metavar[0] if metavar else None, show_default=shown, **more)

@@ -106,10 +106,7 @@ class Evidence:
         return Lists(*backend.find_lists(key, target, self.pair_key, self.pair_layer, self.graph.num_plain))
 
     def layers_of(self, pairs: Tensor, target: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return the same as one list for all pairs.
-
-        Returned are the pair, sorted, the layer, and whether it is the reverse edge that the layer has (0 or 1).
-        """
+        """Return the same as one list of all pairs: pair, sorted, layer, and whether it has the reverse edge (0, 1)."""
         start, places = self.lists_of(pairs, target)
         reverse = (places >= self.graph.num_plain).long()
         return torch.repeat_interleave(torch.diff(start)), places - reverse * self.graph.num_plain, reverse

@@ -170,10 +170,7 @@ class PackedGraph:
         return self.out.find(self.out.rows(layer, pairs[:, 0]), pairs[:, 1])[0]
 
     def block(self, layer: Tensor, node: Tensor, hidden: HiddenEdges, row: Tensor | None = None) -> Block:
-        """Return the whole layers of all (layer, node) asked for, whose rows may be known.
-
-        Edges in `hidden` are left out, in both directions.
-        """
+        """Return whole layers of all (layer, node) asked for, without `hidden` edges, both ways; rows may be known."""
         lists = self.both
         layers = torch.unique(layer)
         first, last = self.layer_rows[layers], self.layer_rows[layers + 1]

@@ -129,10 +129,7 @@ def score_candidates(union: Any, degree: Floats, anchors: Ints) -> Candidates:
 
 
 def personalised_pagerank(union: Any, inverse: Floats, anchors: Ints) -> Any:
-    """Return the sparse matrix (a, n) of personalised PageRank from the anchors (a,).
-
-    It is the distribution of where a random walk stops, if it stops before each step with probability `RESTART`.
-    """
+    """Return where random walks from anchors (a,) stop, before each step with probability `RESTART`: sparse (a, n)."""
     size = len(anchors)
     here = csr_array((np.ones(size), (np.arange(size), anchors)), shape=(size, union.shape[0]))
     stopped = RESTART * here

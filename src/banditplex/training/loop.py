@@ -49,15 +49,9 @@ class Trainer:
     """
 
     def __init__(
-        self,
-        data: TrainingData,
-        config: Config,
-        relevance: Relevance,
-        model: MultiplexModel,
-        policy: Policy | None,
-        warmup_policy: Policy | None,
-        candidates: Ints | None = None,
-    ) -> None:
+        self, data: TrainingData, config: Config, relevance: Relevance, model: MultiplexModel, policy: Policy | None,
+        warmup_policy: Policy | None, candidates: Ints | None = None,
+    ) -> None:  # fmt: skip
         num_targets, k = len(data.targets), 0 if policy is None else policy.k
         self.data, self.config, self.relevance = data, config, relevance
         self.model = model.train()
