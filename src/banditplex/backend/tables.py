@@ -151,16 +151,19 @@ def _take_layers_loop(values: Any, target: Any, layers: Any, found: Any) -> None
 @compile_loop
 def _gram_loop(low: Any, high: Any, one: Any, other: Any, layer: Any, result: Any) -> None:
     for i in range(len(one)):
+        row, total = other[i], result[layer[i]]
         for j in range(low, high):
-            for k in range(one.shape[1]):
-                result[layer[i], j, k] += float(one[i, j]) * other[i, k]
+            factor, into = float(one[i, j]), total[j]
+            for k in range(len(row)):
+                into[k] += factor * row[k]
 
 
 @compile_loop
 def _multiply_loop(low: Any, high: Any, rows: Any, matrices: Any, layer: Any, result: Any) -> None:
     for i in range(low, high):
-        for k in range(result.shape[1]):
-            result[i, k] = 0
+        total, matrix = result[i], matrices[layer[i]]
+        total[:] = 0
         for j in range(rows.shape[1]):
-            for k in range(result.shape[1]):
-                result[i, k] += rows[i, j] * matrices[layer[i], j, k]
+            factor, row = rows[i, j], matrix[j]
+            for k in range(len(total)):
+                total[k] += factor * row[k]
