@@ -1,7 +1,4 @@
-"""Neighbour lists of all layers in one compressed sparse table, which all backends read.
-
-A row is one active node of one layer.
-"""
+"""Neighbour lists of all layers in one compressed sparse table for all backends: a row per active node of a layer."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,10 +7,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-MANY = 16
-"""If rows are asked for at least one of so many keys, all are listed once, so that none is searched for."""
-LAST = np.iinfo(np.int64).max
-"""A key above all others, so that every search ends at a valid position."""
+MANY = 16  # if rows are asked for at least one of so many keys, all are listed once, so that none is searched for
+LAST = np.iinfo(np.int64).max  # a key above all others, so that every search ends at a valid position
 
 
 @dataclass(frozen=True, eq=False)

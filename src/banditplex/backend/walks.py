@@ -11,14 +11,10 @@ from banditplex.backend.choice import offer, on_cpu
 from banditplex.backend.compiling import TURNS, compile_loop, find_place, in_parts
 from banditplex.backend.lists import Neighbours, ranges
 
-GROUP_ENTRIES = 1 << 24
-"""Entries of the matrices that are multiplied at once."""
-ENUMERATED_AT_ONCE = 1 << 9
-"""Pairs whose paths torch enumerates at once: up to CAP * CAP paths each."""
-DENSE = 0.25
-"""Arcs per pair of rows from which on matrices are multiplied; below, compiled loops follow walks."""
-CAP = 32
-"""Neighbours of a node that an enumeration visits; where a node has more, some stand for all."""
+GROUP_ENTRIES = 1 << 24  # entries of the matrices that are multiplied at once
+ENUMERATED_AT_ONCE = 1 << 9  # pairs whose paths torch enumerates at once: up to CAP * CAP paths each
+DENSE = 0.25  # arcs per pair of rows from which on matrices are multiplied; below, compiled loops follow walks
+CAP = 32  # neighbours of a node that an enumeration visits; where a node has more, some stand for all
 
 
 @offer

@@ -16,8 +16,7 @@ from banditplex.backend.compiling import map_on_cpu
 from banditplex.nn.pair_features import PairFeatures, other_features, own_features
 from banditplex.nn.view import View
 
-LOOKED_UP_AT_ONCE, GPU_LOOKED_UP_AT_ONCE = 1 << 15, 1 << 19
-"""Pairs that are looked up at once, on a CPU and on a GPU."""
+LOOKED_UP_AT_ONCE, GPU_LOOKED_UP_AT_ONCE = 1 << 15, 1 << 19  # pairs that are looked up at once, on a CPU and on a GPU
 MAX_LISTED, GPU_MAX_LISTED = 1 << 26, 1 << 28
 """Layers in the lists of all pairs, about: if there are more, lists are looked up in every step."""
 

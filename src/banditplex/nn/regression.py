@@ -10,8 +10,7 @@ from banditplex.nn.model import MultiplexModel
 from banditplex.nn.query import Query
 from banditplex.nn.view import View
 
-REGRESSED_AT_ONCE = 1 << 14
-"""Pairs described at once."""
+REGRESSED_AT_ONCE = 1 << 14  # pairs described at once
 
 
 class Columns(NamedTuple):
