@@ -4,7 +4,7 @@ import numpy as np
 
 import banditplex as bx
 from banditplex.bandits import Policy, register
-from banditplex.bandits.rounding import exponential_weights
+from banditplex.bandits.hedge import exponential_weights
 from banditplex.testing import check_policy
 
 

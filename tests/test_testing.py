@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from banditplex.bandits import Draw, Exp3Plus, Policy
-from banditplex.bandits.rounding import exponential_weights
+from banditplex.bandits.hedge import exponential_weights
 from banditplex.bandits.state import Marginals
 from banditplex.nn.relevance import RELEVANCES, Relevance, euclidean, predictive
 from banditplex.testing import check_policy, check_relevance, check_scorer

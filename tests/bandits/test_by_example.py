@@ -4,7 +4,8 @@ import numpy as np
 
 from banditplex.bandits.arms import to_layer
 from banditplex.bandits.exp3plus import power_of_two
-from banditplex.bandits.rounding import exponential_weights, greedy, soft_smallest
+from banditplex.bandits.hedge import exponential_weights, soft_smallest
+from banditplex.bandits.rounding import greedy
 from banditplex.bandits.state import State, as_rows
 from banditplex.bandits.tsallis_inf import inverse_square_weights
 from tests.shown import shown

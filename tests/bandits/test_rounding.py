@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from banditplex.bandits import capped_softmax, dependent, systematic
+from banditplex.bandits.hedge import soft_smallest
 from banditplex.bandits.rounding import (
     distinct_ranks,
     greedy,
     invert,
     kth_smallest,
     one_below,
-    soft_smallest,
     solve_capped,
 )
 from banditplex.bandits.state import Marginals

@@ -3,7 +3,7 @@
 import pytest
 
 from banditplex.io import detect, read
-from banditplex.io.gatne import read_triple_splits
+from banditplex.io.triples import read_triple_splits
 from tests.io.checks import edges_by_name, lay_out, refuses_file
 from tests.refusals import refuses
 

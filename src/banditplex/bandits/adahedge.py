@@ -5,7 +5,7 @@ from typing import final
 import numpy as np
 
 from banditplex.bandits.base import Policy, register
-from banditplex.bandits.rounding import adaptive_smallest, hedge_round
+from banditplex.bandits.hedge import adaptive_smallest, hedge_round
 from banditplex.bandits.state import Marginals, Rows
 from banditplex.bandits.values import Feedback
 

@@ -5,7 +5,8 @@ from typing import final
 import numpy as np
 
 from banditplex.bandits.base import Policy, ScaledPolicy, register
-from banditplex.bandits.rounding import FloatArray, exponential_weights
+from banditplex.bandits.hedge import exponential_weights
+from banditplex.bandits.rounding import FloatArray
 from banditplex.bandits.state import Marginals, Rows
 from banditplex.bandits.values import Feedback, importance_weighted
 

@@ -7,7 +7,8 @@ from typing import final
 import numpy as np
 
 from banditplex.bandits.base import Policy, register
-from banditplex.bandits.rounding import FloatArray, IntArray, Weights, adaptive_smallest, hedge_round, row_sum
+from banditplex.bandits.hedge import Weights, adaptive_smallest, hedge_round
+from banditplex.bandits.rounding import FloatArray, IntArray, row_sum
 from banditplex.bandits.state import Marginals, Rows
 from banditplex.bandits.values import LARGEST_LOSS, Feedback
 

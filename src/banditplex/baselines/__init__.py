@@ -10,10 +10,11 @@ All are link scorers: `fit(mx, targets)` and `score_pairs(pairs, layer)`. `BASEL
 """
 
 from banditplex.baselines.base import BASELINES, Baseline
-from banditplex.baselines.classifiers import SVD, PooledRegression, Regression, Trees
+from banditplex.baselines.classifiers import PooledRegression, Regression, Trees
 from banditplex.baselines.graph_networks import Aggregation, GCNDistMult, NCNAll
 from banditplex.baselines.heuristics import Heuristic, Katz
 from banditplex.baselines.node_vectors import GATNE, MNE, Node2Vec
 from banditplex.baselines.sampled import SampledGCN
 from banditplex.baselines.seal import SEAL, DeePlex
+from banditplex.baselines.svd import SVD
 from banditplex.baselines.triples import Triples

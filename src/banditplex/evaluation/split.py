@@ -246,7 +246,8 @@ def fixed_split(folder: str | Path, *, leaks: str = "error", directed: bool = Tr
     Triples list edges only: as many random pairs that are no edges of the full graph, or all that there are, are added
     with label 0. Edges of a node with itself are left out.
     """
-    from banditplex.io.gatne import is_triples, read_gatne_splits, read_split_tables, read_triple_splits
+    from banditplex.io.gatne import read_gatne_splits, read_split_tables
+    from banditplex.io.triples import is_triples, read_triple_splits
 
     check_choice("leaks", leaks, ("error", "drop", "keep"))
     path = Path(folder)

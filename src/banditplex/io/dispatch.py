@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from banditplex.errors import FormatError, InputError
-from banditplex.io import comune, edgelists, folder, gatne, graphml, multinet
+from banditplex.io import comune, edgelists, folder, gatne, graphml, multinet, triples
 from banditplex.io.base import Format, Progress, side_note_path
 from banditplex.io.tables import reading as tables
 from banditplex.io.tables.nodes import with_node_table
@@ -21,7 +21,7 @@ from banditplex.storage.files import check_whole, staged
 formats: Registry[Format] = Registry("format")
 for _format in (
     folder.FORMAT, tables.PARQUET, graphml.FORMAT, multinet.FORMAT, tables.CSV, tables.TSV, tables.XLSX, comune.FORMAT,
-    gatne.TRIPLES, gatne.GATNE, tables.TABLES, edgelists.FORMAT,
+    triples.FORMAT, gatne.FORMAT, tables.TABLES, edgelists.FORMAT,
 ):  # `detect` tries the content in this order  # fmt: skip
     formats.add(_format.name, _format)
 

@@ -4,9 +4,6 @@ GATNE folders have train.txt with lines `type u v`, valid.txt and test.txt with 
 Representation Learning for Attributed Multiplex Heterogeneous Network, KDD 2019). The same split may be in Parquet
 tables: train, valid, test and the negatives of the last two, with the columns source, target and layer; layers.csv has
 the columns layer and name, in the order of the layers.
-
-Triples of a knowledge graph are lines `head relation tail` with tabs between them; relations are layers. They are in
-one file, or in a folder with train.txt, valid.txt and test.txt, as PyKEEN, LibKGE and others have them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 from banditplex.arrays import Bools, Ints
-from banditplex.errors import FormatError, InputError
+from banditplex.errors import FormatError
 from banditplex.io.base import Format, Progress
-from banditplex.io.lines import BLANKS, Rows, filled_lines, index_fields, parse_rows, read_text
+from banditplex.io.lines import BLANKS, Rows, index_fields, parse_rows, read_text
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.names import Names
 from banditplex.registry import check_choice
@@ -185,55 +182,4 @@ def _index(column: Any, names: Any, path: Path) -> Ints:
     return place.astype(np.int64)[values.codes.to_numpy()]
 
 
-GATNE = Format("gatne", "GATNE folder with train.txt, valid.txt and test.txt", (), read, matches=_matches)
-
-
-# Triples
-
-
-def read_triples(
-    path: Path, *, directed: bool | None = None, part: str = "all", progress: Progress | None = None
-) -> Multiplex:
-    """Read triples; all parts of a folder have the same nodes and layers. `part`: "train", "valid", "test" or "all"."""
-    check_choice("part", part, ("all", *PARTS))
-    files = [path]
-    if path.is_dir():
-        files = [path / f"{name}.txt" for name in PARTS if name in ("train", part) or (path / f"{name}.txt").exists()]
-    elif part != "all":
-        raise InputError(f"{path}: expected a folder with train.txt to read part={part!r}, got a file.")
-    parts = _read_files(files, progress)
-    place = next((index for index, file in enumerate(files) if file.stem == part), None)
-    chosen = np.ones(len(parts.label), np.bool_) if place is None else parts.span(place)
-    return parts.multiplex(chosen, directed is not False)
-
-
-def read_triple_splits(path: str | Path) -> Splits:
-    """Read the published split of a folder: the training graph, and the pairs of valid.txt and test.txt, all edges."""
-    return _read_files([Path(path) / f"{name}.txt" for name in PARTS], None).splits(True)
-
-
-def _read_files(files: list[Path], progress: Progress | None) -> Parts:
-    return read_parts(dict.fromkeys(files, 3), (1, 0, 2), "\t", "head relation tail", progress)
-
-
-def is_triples(path: Path) -> bool:
-    """Return whether a folder's train.txt, and the other parts that it has, are triples, or a file is.
-
-    The first lines decide. Lines of GATNE have spaces between three or four fields.
-    """
-    files = [path / f"{name}.txt" for name in PARTS if (path / f"{name}.txt").is_file()] if path.is_dir() else [path]
-    return bool(files) and files[0].is_file() and all(map(_starts_with_triples, files))
-
-
-def _starts_with_triples(path: Path) -> bool:
-    with path.open("rb") as file:
-        head = file.read(1 << 16).replace(b"\r", b"\n")
-    lines = [line.split(b"\t") for _, line in filled_lines(head[: head.rfind(b"\n") + 1] or head)]
-    return bool(lines) and all(len(fields) == 3 and all(map(bytes.strip, fields)) for fields in lines)
-
-
-TRIPLES = Format(
-    name="triples",
-    description="lines `head relation tail` with tabs, or a folder with train.txt, valid.txt, test.txt; read only",
-    suffixes=(".triples",), read=read_triples, matches=is_triples,
-)  # fmt: skip
+FORMAT = Format("gatne", "GATNE folder with train.txt, valid.txt and test.txt", (), read, matches=_matches)
