@@ -17,7 +17,7 @@ import banditplex as bx
 from banditplex.errors import FormatError
 from banditplex.leaderboard import Plan
 from banditplex.leaderboard import compare as compare_methods
-from banditplex.persistence.checkpoint import RunFolder
+from banditplex.persistence.run_folder import RunFolder
 from banditplex.storage.rows import read_results
 
 

@@ -22,7 +22,8 @@ import banditplex as bx
 from banditplex.cli import app
 from banditplex.cli.gains import gain_lines
 from banditplex.cli.train import GAINS, _length, fit_in
-from banditplex.persistence.checkpoint import FILE, RunFolder, read_checkpoint
+from banditplex.persistence.checkpoint import FILE, read_checkpoint
+from banditplex.persistence.run_folder import RunFolder
 from banditplex.training.config import SETTINGS
 from tests.cli.conftest import FAST
 from tests.persistence.killed import multiplex

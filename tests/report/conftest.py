@@ -10,7 +10,7 @@ import pytest
 
 import banditplex as bx
 from banditplex.cli.train import fit_in
-from banditplex.persistence.checkpoint import RunFolder
+from banditplex.persistence.run_folder import RunFolder
 from banditplex.report.about import write_about
 from banditplex.report.collect import collect_run
 from banditplex.report.page import write_page

@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from banditplex.errors import InputError
-from banditplex.persistence.checkpoint import RunFolder
+from banditplex.persistence.run_folder import RunFolder
 from banditplex.storage.lock import Lock, open_regular, process_start
 from banditplex.storage.rows import RowStore
 from tests.refusals import refuses

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 import banditplex as bx
-from banditplex.persistence.checkpoint import RunFolder
+from banditplex.persistence.run_folder import RunFolder
 from banditplex.training.batches import Batch
 from banditplex.training.distributed import ALONE, Group, Lost, current, joined, reaching
 from banditplex.training.feedback import layer_losses

@@ -94,7 +94,7 @@ def predict(
         raise InputError("Expected -o FILE with --force, got none.")
     if layer is None and node is None and pairs is None:
         _check_one_target(run)
-    from banditplex.persistence.checkpoint import RunFolder
+    from banditplex.persistence.run_folder import RunFolder
 
     reading = RunFolder(run).reading()
     roles = _columns_of(reading) | parse_columns(columns)
@@ -166,7 +166,7 @@ def _together(tables: "list[pd.DataFrame]", layers: list[str], column: str) -> "
 
 def load_model(folder: Path, *, device: str = "auto") -> "LinkPredictor":
     """Return the model of a run; refuse a run whose training has not finished."""
-    from banditplex.persistence.checkpoint import RunFolder
+    from banditplex.persistence.run_folder import RunFolder
     from banditplex.predictor import LinkPredictor
 
     run = RunFolder(folder)

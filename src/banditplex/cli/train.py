@@ -22,7 +22,7 @@ from banditplex.training.distributed import Lost, current, is_first, joined
 
 if TYPE_CHECKING:
     from banditplex.multiplex import Multiplex, Name
-    from banditplex.persistence.checkpoint import RunFolder
+    from banditplex.persistence.run_folder import RunFolder
     from banditplex.predictor import LinkPredictor
 
 COLUMNS = ["target", "validation loss", "accuracy", "looked at in detail"]
@@ -62,7 +62,7 @@ def train(
     With --resume, settings and reading options that are not given stay as they were; more --epochs train it longer. If
     there is no run yet, a new one starts.
     """
-    from banditplex.persistence.checkpoint import RunFolder
+    from banditplex.persistence.run_folder import RunFolder
     from banditplex.report.about import write_about
 
     folder, others = RunFolder(run), not is_first()

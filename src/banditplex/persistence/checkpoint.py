@@ -2,28 +2,25 @@
 
 A checkpoint is one file in the folder of a run. It holds the state of the trainer after an epoch (weights and their
 moving average, optimizer, policies, random streams, history, early stopping) and the identity of the run: its settings
-and its data. On a CPU a resumed run ends with exactly the bits of an uninterrupted one. `RunFolder` is the folder,
-where a model is trained, checkpoint by checkpoint, and then saved.
+and its data. On a CPU a resumed run ends with exactly the bits of an uninterrupted one.
 """
 
 import copy
 import hashlib
-import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 
 from banditplex.errors import FormatError, InputError
 from banditplex.multiplex import Multiplex
-from banditplex.persistence.index import INDEX
-from banditplex.persistence.model_folder import FILES, config_to_json, successor
-from banditplex.schema import ANYTHING, NAMES, Kind, check, one_of, parse, whole
-from banditplex.storage.files import check_same, differences, is_draft, locked_folder, regular, replace_file
-from banditplex.storage.lock import IN_FOLDER, Lock
+from banditplex.persistence.model_folder import config_to_json
+from banditplex.schema import ANYTHING, NAMES, Kind, check, one_of, whole
+from banditplex.storage.files import check_same, differences, locked_folder
+from banditplex.storage.lock import Lock
 from banditplex.storage.tree import read_tree, write_tree
 from banditplex.training.config import REMOVED, SETTINGS, refuse_removed
 from banditplex.training.generators import get_state, set_state
@@ -249,99 +246,3 @@ def _fingerprint(*values: Any) -> str:
         else:
             digest.update(repr(value).encode())
     return digest.hexdigest()[:16]
-
-
-READING = "reading.json"  # how the data were read: options that need not be given again, and notes
-NOTES = "notes"  # the entry of that file with notes on what was guessed, merged or left out, a list of strings
-
-
-class Progress(NamedTuple):
-    """How far a run has come."""
-
-    epoch: int  # epochs done
-    kept_epochs: tuple[int, ...]  # of each network, the epoch whose weights early stopping keeps
-    history: list[dict[str, Any]]
-    networks: tuple[tuple[int, int], ...]  # of each: its epochs, and how many of them since the lowest validation loss
-
-
-class RunFolder:
-    """The folder of one run: a checkpoint from the start, a model once training has finished."""
-
-    def __init__(self, path: Path) -> None:
-        self.path, self._checkpoint = path, path / FILE
-
-    @property
-    def begun(self) -> bool:
-        """Whether there is a run to resume."""
-        return self._checkpoint.exists()
-
-    @property
-    def finished(self) -> bool:
-        """Whether there is a model."""
-        return (self.path / INDEX).exists()
-
-    @property
-    def occupied(self) -> bool:
-        """Whether the folder holds anything besides a lock, and what is written before the first checkpoint."""
-        if not self.path.is_dir():
-            return self.path.exists()
-        return any(path.name not in (IN_FOLDER, READING) and not is_draft(path) for path in self.path.iterdir())
-
-    def held(self) -> AbstractContextManager[object]:
-        """Keep other processes out of the folder; refuse if one is in it."""
-        return locked_folder(self.path)
-
-    def check_free(self, *, resume: bool = False, force: bool = False) -> None:
-        """Refuse a folder that holds something, unless it is a run to resume, or `force` replaces it."""
-        if resume and force:
-            raise InputError("Expected either resume=True, to continue a run, or force=True, to replace it, got both.")
-        if force or not self.occupied:
-            return
-        if not self.begun:
-            raise InputError(f"{self.path}: expected a new or empty folder, or one with {FILE} to resume.")
-        if not resume:
-            raise InputError(f"{self.path}: exists; resume=True continues this run, force=True replaces it.")
-        read_checkpoint(self._checkpoint)  # refuses what is damaged
-
-    def clear(self) -> None:
-        """Remove the files of a run, and no others."""
-        if self.path.exists() and not self.path.is_dir():
-            raise InputError(f"{self.path}: expected a folder, got a file.")
-        for name in (INDEX, FILE, READING, *FILES):
-            for path in (self.path / name, successor(self.path / name)):
-                path.unlink(missing_ok=True)
-
-    def settings(self) -> dict[str, Any]:
-        """Return the settings of the run that was begun, as they were given, and its targets."""
-        kept = read_checkpoint(self._checkpoint)
-        return kept["identity"]["settings"] | kept["arguments"]
-
-    def reading(self) -> dict[str, Any]:
-        """Return the options that the data of the run were read with, as `keep_reading` was told."""
-        return {name: value for name, value in self._read().items() if name != NOTES}
-
-    def notes(self) -> list[str]:
-        """Return what was guessed, merged or left out when the data of the run were read."""
-        return self._read().get(NOTES, [])
-
-    def _read(self) -> dict[str, Any]:
-        path = self.path / READING
-        schema = {f"{NOTES}?": [str], "*": ANYTHING}
-        return parse(regular(path).read_bytes(), schema, path=path) if path.exists() else {}
-
-    def keep_reading(self, options: dict[str, Any], notes: Sequence[str] = ()) -> None:
-        """Keep how the data of the run are read; the folder is `held`."""
-        entries = options | ({NOTES: list(notes)} if notes else {})
-        if entries != self._read():
-            replace_file(self.path / READING, json.dumps(entries, ensure_ascii=False).encode())
-
-    def progress(self) -> Progress:
-        """Return how far the run has come."""
-        checkpoint = read_checkpoint(self._checkpoint)
-        states = [*checkpoint["finished"], checkpoint["state"]]
-        before = [sum(state["epoch"] for state in states[:number]) for number in range(len(states) + 1)]
-        kept = [state["early_stopping"]["kept_epoch"] or state["epoch"] for state in states]
-        history = [row for state in states for row in state["history"]]
-        best = [state["early_stopping"]["best_epoch"] or state["epoch"] for state in states]
-        networks = tuple((state["epoch"], state["epoch"] - epoch) for state, epoch in zip(states, best, strict=True))
-        return Progress(before[-1], tuple(map(int, np.add(before[:-1], kept))), history, networks)

@@ -15,7 +15,7 @@ import pandas as pd
 from banditplex.arrays import Ints
 from banditplex.evaluation import summary
 from banditplex.multiplex import Multiplex, Name
-from banditplex.persistence.checkpoint import RunFolder
+from banditplex.persistence.run_folder import RunFolder
 from banditplex.predictor import LinkPredictor
 from banditplex.report.about import describe, read_about
 from banditplex.report.findings import find_help, find_links, find_policies, find_quality
