@@ -7,7 +7,9 @@ were learnt without the pairs of its fold, be they edges or not.
 
 In a large multiplex, one such set of vectors is poor: the candidates of a node are scored by several models, which
 differ by chance. There the edges of a fold are unknown pairs like others to its vectors, and one more model is learnt
-from all edges. Pairs that are no known edges are unknown to that as well, and are scored by it: all by the same.
+from all edges. Pairs that are no known edges are unknown to that as well, and are scored by it: all by the same. Of
+long vectors, a further model is learnt from all but validation edges, and says what they are worth: those of a fold
+know far fewer edges.
 """
 
 import copy
@@ -25,8 +27,14 @@ from banditplex.pairs.visibility import Visibility
 
 DIMENSION = 32
 FORMULA = FORMULAS["complex"]
-FOLDS, FOLDS_ALONE = 8, 3
-"""Folds of each of several sets, and of one set alone: there each costs time that longer vectors use better."""
+FOLDS, FOLDS_ALONE, FOLDS_LONG = 8, 3, 2
+"""Folds of each of several sets, of one set alone, and of one of long vectors: each costs time."""
+BUT_VALIDATION, ALL_EDGES = 2, 3
+"""The models of one set alone that come after its folds; the first is that of long vectors.
+
+With it and a full softmax, filtered MRR of validation edges: .447 and .459 on facts of 1,350 baseball players, .393 and
+.397 on a made-up knowledge graph. With it, short vectors count more, and hard MRR of arxiv falls by .003 (two seeds).
+"""
 SETS, FEW_NODES, FEW_EDGES = 3, 2_000, 20_000
 """Sets of vectors, whose scores are averaged, of a multiplex with not more nodes and fewer edges; others have one."""
 MORE, MORE_NODES, MORE_EDGES = 4, 5_000, 100_000
@@ -65,7 +73,7 @@ def shape_of(mx: Multiplex) -> tuple[int, int, int]:
     if mx.num_nodes <= FEW_NODES and mx.num_edges < FEW_EDGES:
         return SETS, FOLDS, 2 * DIMENSION
     more = mx.num_nodes <= MORE_NODES and mx.num_edges <= MORE_EDGES
-    return 1, FOLDS_ALONE + 1, 2 * DIMENSION * (MORE if more else 1)
+    return 1, ALL_EDGES + 1, 2 * DIMENSION * (MORE if more else 1)
 
 
 class Vectors(nn.Module):
@@ -102,10 +110,16 @@ class Vectors(nn.Module):
         """Whether there is one set."""
         return len(self.node) == 1
 
+    @property
+    def long(self) -> bool:
+        """Whether vectors have more numbers than usual; then there is one set."""
+        return self.node.shape[3] > 2 * DIMENSION
+
     def fold(self, pairs: Tensor, layer: Tensor) -> Tensor:
         """Return the folds (S, n) of pairs (n, 2) in their layers (n,)."""
         if self.alone:
-            return (random_integers(self._keys(pairs, layer), int(self.seed)) % FOLDS_ALONE).unsqueeze(0)
+            folds = FOLDS_LONG if self.long else FOLDS_ALONE
+            return (random_integers(self._keys(pairs, layer), int(self.seed)) % folds).unsqueeze(0)
         return (self.node_group[:, pairs].sum(2) + self.layer_group[:, layer]) % FOLDS
 
     def _keys(self, pairs: Tensor, layer: Tensor) -> Tensor:
@@ -124,7 +138,7 @@ class Vectors(nn.Module):
     def score(self, pairs: Tensor, target: Tensor, *, held_out: bool = False) -> Tensor:
         """Return how far the mean scores (n,) of all sets are above the usual ones; 0 where a node is not known.
 
-        Edges that are `held_out` are scored as known ones are, and so are the pairs that they are compared with.
+        Validation edges that are `held_out` are scored without knowing them, and pairs to compare with them likewise.
         """
         known = None
         if self.place is not None:
@@ -138,8 +152,10 @@ class Vectors(nn.Module):
         """Return the mean scores of all sets, and of both directions in undirected layers."""
         source, destination = pairs.unbind(1)
         total, models = self.usual.new_zeros(len(pairs)), self.fold(pairs, target)
-        if self.alone and not held_out:
-            models = torch.where(contains(self.edges, self._keys(pairs, target)), models, FOLDS_ALONE)
+        if self.long and held_out:
+            models = torch.full_like(models, BUT_VALIDATION)
+        elif self.alone and not held_out:
+            models = torch.where(contains(self.edges, self._keys(pairs, target)), models, ALL_EDGES)
         for node, layer, model in zip(self.node, self.layer, models, strict=True):
             first, second, relation = node[model, source], node[model, destination], layer[model, target]
             total += FORMULA.score(first, relation, second)

@@ -7,6 +7,7 @@ negatives. Predictions see all edges.
 
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -44,7 +45,7 @@ class TrainingData:
     """The graphs of a training, its edges and its negatives."""
 
     full_mx: Multiplex  # all that predictions see
-    kept: Tensor | None  # (num_edges,) mask of the edges that training sees; None: all
+    kept: Tensor  # (num_edges,) mask of the edges that training sees
     targets: Ints  # (T,) layer indices; target i has policy instance i
     visibility: Visibility
     device: torch.device
@@ -65,7 +66,7 @@ class TrainingData:
     @cached_property
     def train_mx(self) -> Multiplex:
         """The multiplex without the validation edges, and what is hidden with them."""
-        if self.kept is None or not len(self.validation_edges):
+        if not len(self.validation_edges):
             return self.full_mx
         return self.full_mx.keep_edges(self.kept.cpu().numpy())
 
@@ -121,14 +122,11 @@ def prepare(mx: Multiplex, targets: Ints, config: Config, *, panels: Panels | No
     visibility = config.visibility(mx, panels)
     device = choose_device(config.device)
     edges = EdgeTensors.of(mx, device)
-    examples, position = edges_of(edges, targets)
-    held_out = divide(examples, config.validation, visibility, mx.num_nodes, stream(config.seed, "validation"))
-    train, kept, shown = examples, None, edges
+    examples, at, kept = hold_out(edges, targets, config, visibility)
+    train, shown = examples, edges
     if config.validation:
-        train = examples.take(others(held_out, len(examples.pairs)))
-        kept = visible_edges(edges, position.index_select(0, held_out), visibility)
-        shown = edges.keep(kept)
-    validation = examples.take(held_out).to_host()
+        train, shown = examples.take(others(at, len(examples.pairs))), edges.keep(kept)
+    validation = examples.take(at).to_host()
     layer, rng = targets[validation.instance], stream(config.seed, "validation negatives")
     only_host = mx.node_types is not None
     of_all = cache(lambda: visibility.negative_sampler(mx))
@@ -139,6 +137,21 @@ def prepare(mx: Multiplex, targets: Ints, config: Config, *, panels: Panels | No
     drawn, view = full.draw(layer, rng), View.of(shown, visibility, panels, node_features(mx, device))
     data = TrainingData(mx, kept, targets, visibility, device, train, validation, sampler, full, drawn, view, panels)
     return data
+
+
+class HeldOutEdges(NamedTuple):
+    """Which edges are held out for validation."""
+
+    examples: TargetEdges  # all edges of the targets
+    at: Tensor  # (n,): the places of validation edges among them
+    kept: Tensor  # (E,): which of all edges are seen without them
+
+
+def hold_out(edges: EdgeTensors, targets: Ints, config: Config, visibility: Visibility) -> HeldOutEdges:
+    """Choose validation edges of targets (T,), by the seed of the settings."""
+    examples, position = edges_of(edges, targets)
+    at = divide(examples, config.validation, visibility, edges.num_nodes, stream(config.seed, "validation"))
+    return HeldOutEdges(examples, at, visible_edges(edges, position.index_select(0, at), visibility))
 
 
 def count_examples(mx: Multiplex, targets: Ints) -> int:

@@ -66,7 +66,8 @@ def make_networks(mx: Multiplex, targets: Sequence[Name] | None, config: Config,
 def learn(networks: Members, after_epoch: Callable[[list[dict[str, Any]]], bool]) -> Learnt:
     """Train networks until `after_epoch` ends it, then the rest; another thread makes them ready and learns vectors."""
     first = networks.trainers[0]
-    steps, wanted = learn_vectors(first.data, first.config), alone_on_cpu(first.data)
+    configs = [replace(first.config, seed=member_seed(first.config.seed, each)) for each in range(networks.count)]
+    steps, wanted = learn_vectors(first.data, configs), alone_on_cpu(first.data)
     ahead = networks.made_ahead() if torch.get_num_threads() == 1 else None  # operations of the second thread have one
     with begun(steps, wanted=wanted, before=ahead) as vectors:
         while not networks.finished and not after_epoch(networks.run_epoch()):

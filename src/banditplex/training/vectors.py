@@ -9,7 +9,7 @@ last bit.
 """
 
 import math
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import NamedTuple
@@ -24,20 +24,25 @@ from banditplex.backend.lists import ranges
 from banditplex.backend.packing import EdgeTensors
 from banditplex.nn.known import Known
 from banditplex.nn.relations import TINY, dot
-from banditplex.nn.vectors import DIMENSION, FOLDS, FORMULA, Folds, Vectors
+from banditplex.nn.vectors import BUT_VALIDATION, FOLDS, FORMULA, Folds, Vectors
 from banditplex.rng import stream
 from banditplex.training.config import Config
-from banditplex.training.data import TrainingData
+from banditplex.training.data import TrainingData, hold_out
 
 EPOCHS, FEWEST, MOST = 30, 60, 300
 """Passes over the questions of a fold; if these make fewer or more steps than that, there are more or fewer.
 
-Longer vectors may take twice the steps, and are compared with four times the candidates.
+Long vectors may take twice the steps, are compared with all nodes up to ten times as many, else with four times the
+candidates.
 """
 BATCH, LARGE_BATCH, PARTS = 256, 1_024, 40
 """Questions in a step; more, up to the second number, if a pass would have more parts than the third."""
 FULL_SOFTMAX, CANDIDATES = 256, 128
-"""Up to so many nodes, right answers are compared with all, else with a sample."""
+"""Up to so many nodes, right answers are compared with all, else with a sample.
+
+All instead of 512 candidates, filtered MRR of long vectors alone: .463 and .486 on facts of 1,350 baseball players
+(2,424 nodes), .378 and .389 on a made-up knowledge graph (2,000 nodes).
+"""
 RATE = 0.3
 """Learning rate of the first step, in Adagrad; it falls to 0.
 
@@ -77,8 +82,12 @@ def can_learn(data: TrainingData) -> bool:
 
 
 @torch.no_grad()
-def learn_vectors(data: TrainingData, config: Config) -> Generator[None, None, Vectors | None]:
-    """Learn vectors from all edges, step by step, and return them, with factors of 0; None: there are to be none."""
+def learn_vectors(data: TrainingData, members: Sequence[Config]) -> Generator[None, None, Vectors | None]:
+    """Learn vectors from all edges, step by step, and return them, with factors of 0; None: there are to be none.
+
+    `data` is that of the first member; the settings of all `members` say which edges are held out.
+    """
+    config = members[0]
     if not config.stacks or not can_learn(data):
         return None
     mx, device, first = data.full_mx, data.device, int(stream(config.seed, "vectors").integers(2**62))
@@ -88,7 +97,8 @@ def learn_vectors(data: TrainingData, config: Config) -> Generator[None, None, V
     vectors.node_group.copy_(folds.node)
     vectors.layer_group.copy_(folds.layer)
     vectors = vectors.to(device)
-    node, layer = yield from learn(edges_to_learn(data), vectors, first)
+    edges, held_out = edges_to_learn(data, members if vectors.long else ())
+    node, layer = yield from learn(edges, vectors, first, held_out)
     vectors.node.copy_(node.view_as(vectors.node))
     vectors.layer.copy_(layer.view_as(vectors.layer))
     targets = torch.from_numpy(data.targets)
@@ -99,17 +109,26 @@ def learn_vectors(data: TrainingData, config: Config) -> Generator[None, None, V
     return vectors
 
 
-def edges_to_learn(data: TrainingData) -> EdgeTensors:
-    """Return the edges that vectors are learnt from."""
+def edges_to_learn(data: TrainingData, members: Sequence[Config]) -> tuple[EdgeTensors, Tensor]:
+    """Return the edges that vectors are learnt from, and which of them (E,) members hold out."""
     edges = EdgeTensors.of(data.full_mx, data.device)
+    held_out = torch.zeros_like(edges.layer, dtype=torch.bool)
+    for config in members:
+        held_out |= ~hold_out(edges, data.targets, config, data.visibility).kept
     if data.full_mx.num_layers <= MANY_LAYERS:
-        return edges
+        return edges, held_out
     pools, _ = data.panels.pools()
-    return edges.keep(torch.isin(edges.layer, torch.tensor(sorted({*chain(*pools)}), device=data.device)))
+    wanted = torch.isin(edges.layer, torch.tensor(sorted({*chain(*pools)}), device=data.device))
+    return edges.keep(wanted), held_out[wanted]
 
 
-def learn(edges: EdgeTensors, vectors: Vectors, seed: int) -> Generator[None, None, tuple[Tensor, Tensor]]:
-    """Learn the vectors (J, N, D) of nodes and (J, L, D) of layers, of the J = S * M models of all sets."""
+def learn(
+    edges: EdgeTensors, vectors: Vectors, seed: int, held_out: Tensor | None = None
+) -> Generator[None, None, tuple[Tensor, Tensor]]:
+    """Learn the vectors (J, N, D) of nodes and (J, L, D) of layers, of the J = S * M models of all sets.
+
+    Edges that are `held_out` (E,) are hidden from one model of long vectors; None: there are none.
+    """
     device, (sets, models, _, width) = edges.layer.device, vectors.node.shape
     generator = torch.Generator().manual_seed(seed)
     node, layer = (
@@ -119,19 +138,22 @@ def learn(edges: EdgeTensors, vectors: Vectors, seed: int) -> Generator[None, No
     )  # fmt: skip
     having, number = torch.unique(edges.layer, return_inverse=True)  # the others are left out
     fold = vectors.fold(torch.stack([edges.source, edges.destination], 1), edges.layer)
+    hidden = fold.unsqueeze(1) == torch.arange(models, device=device).unsqueeze(1)  # (S, M, E)
+    if vectors.long and held_out is not None:
+        hidden[:, BUT_VALIDATION] = held_out
     groups = None if vectors.alone else Folds(vectors.node_group, vectors.layer_group[:, having])
-    questions = Questions.of(replace(edges, layer=number, num_layers=len(having)), fold, models, groups)
+    questions = Questions.of(replace(edges, layer=number, num_layers=len(having)), hidden.flatten(0, 1), groups)
     values = [node, layer[:, having]]
     squares = [each.new_zeros(*each.shape[:2], width if vectors.alone else 1) for each in values]
-    penalty, longer = PENALTY * (1 + vectors.alone), width > 2 * DIMENSION
-    most, num_candidates = (2 * MOST, 4 * CANDIDATES) if longer else (MOST, CANDIDATES)
+    penalty, usual = PENALTY * (1 + vectors.alone), (MOST, FULL_SOFTMAX, CANDIDATES)
+    most, full, num_candidates = (2 * MOST, 10 * FULL_SOFTMAX, 4 * CANDIDATES) if vectors.long else usual
     draws = [Draws(own, seed + place, most) for place, own in enumerate(questions.of_models(), 1)]
     steps = torch.tensor([draw.steps for draw in draws])
     every = torch.arange(edges.num_nodes, device=device)
     for step in range(int(steps.max())):
         at = pad_sequence([draw.take(step) for draw in draws], batch_first=True, padding_value=len(questions.end) - 1)
         candidates = every
-        if edges.num_nodes > FULL_SOFTMAX:
+        if edges.num_nodes > full:
             candidates = torch.unique(torch.randint(edges.num_nodes, (num_candidates,), generator=generator)).to(device)
         rate = RATE * (1 - step / steps.clamp(min=1)).clamp(min=0).to(device).unsqueeze(1)
         asked = Step(at, *questions.answers_to(at), candidates)
@@ -158,15 +180,14 @@ class Questions(NamedTuple):
     against: Tensor  # (Q + 1,): whether the end is a destination
     start: Tensor  # (Q + 2,): the place of the first answer to each
     answer: Tensor  # (A,): nodes
-    fold: Tensor  # (S, A): the fold of end and answer in each set
-    models: int  # M: in a set; each learns the answers that are not in its fold
+    hidden: Tensor  # (J, A): which answers each model does not learn
     groups: Folds | None  # if pairs of the fold are no wrong answers either
     directed: bool  # else no end is a destination
 
     @classmethod
-    def of(cls, edges: EdgeTensors, fold: Tensor, models: int, groups: Folds | None) -> "Questions":
-        """Return those of all edges, in folds (S, E); loops excepted."""
-        fold, edges, size = fold[:, ~edges.is_loop].repeat(1, 2), edges.keep(~edges.is_loop), edges.num_nodes
+    def of(cls, edges: EdgeTensors, hidden: Tensor, groups: Folds | None) -> "Questions":
+        """Return those of all edges, some `hidden` (J, E) from each model; loops excepted."""
+        hidden, edges, size = hidden[:, ~edges.is_loop].repeat(1, 2), edges.keep(~edges.is_loop), edges.num_nodes
         end, answer = torch.cat([edges.source, edges.destination]), torch.cat([edges.destination, edges.source])
         against = torch.arange(2, device=end.device).repeat_interleave(len(edges.layer)) * edges.directed
         layer = edges.layer.repeat(2)
@@ -177,23 +198,19 @@ class Questions(NamedTuple):
         none = which.new_zeros(1)
         of_end, of_layer = torch.cat([which % size, none]), torch.cat([which // size % edges.num_layers, none])
         of_way = torch.cat([which // (size * edges.num_layers), none])
-        return cls(of_end, of_layer, of_way, start, answer[order], fold[:, order], models, groups, edges.directed)
+        return cls(of_end, of_layer, of_way, start, answer[order], hidden[:, order], groups, edges.directed)
 
     def of_models(self) -> Iterator[Tensor]:
-        """Yield the questions (n,) that each model learns from: those with an answer that is not in its fold."""
-        count, models = self.start.diff(), self.models
-        which = torch.repeat_interleave(count)
-        for fold in self.fold:
-            hidden = torch.bincount(which * models + fold, minlength=len(count) * models).view(-1, models)
-            for own in (hidden < count.unsqueeze(1)).unbind(1):
-                yield torch.nonzero(own).squeeze(1)
+        """Yield the questions (n,) that each model learns from: those with an answer that is not hidden from it."""
+        which = torch.repeat_interleave(self.start.diff())
+        for hidden in self.hidden:
+            yield torch.unique_consecutive(which[~hidden])
 
     def answers_to(self, question: Tensor) -> tuple[Tensor, Tensor]:
         """Return the answers to questions (J, B) that each model learns, as `row` and `answer` of a step."""
         begin = self.start[question.flatten()]
         row, at = ranges(begin, self.start[question.flatten() + 1] - begin)
-        number, model = divide(row // question.shape[1], self.models)
-        learnt = self.fold[number, at] != model
+        learnt = ~self.hidden[row // question.shape[1], at]
         return row[learnt], self.answer[at[learnt]]
 
 
