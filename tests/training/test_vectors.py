@@ -488,11 +488,11 @@ def test_a_context_may_have_other_nodes(model, mx):
 @pytest.mark.slow
 def test_vectors_that_count_nothing_are_left_out(mx, few_steps, monkeypatch, tmp_path):
     factors = np.array([1.0, 0.5, 0.0])
-    monkeypatch.setattr("banditplex.training.stacking.weigh", lambda parts: factors)
+    monkeypatch.setattr("banditplex.training.stacking.weigh", lambda parts, start=None: factors)
     beside = bx.LinkPredictor(**FAST).fit(mx)._fitted.model.beside
     assert beside.vectors is None
     assert beside.regression.own.any()
-    monkeypatch.setattr("banditplex.training.stacking.weigh", lambda parts: factors[::2])
+    monkeypatch.setattr("banditplex.training.stacking.weigh", lambda parts, start=None: factors[::2])
     with stacked(regression=False, vectors=True):
         alone = bx.LinkPredictor(**FAST).fit(mx)
     assert alone._fitted.model.beside is None
