@@ -131,16 +131,3 @@ def test_batches_are_larger_where_several_networks_are_trained():
 def test_no_network_at_all_is_refused():
     with pytest.raises(InputError, match=r"members to be an integer of at least 1, or 'auto', got 0"):
         Config(members=0).checked()
-
-
-def test_members_made_ahead_are_those_that_are_trained_next(mx):
-    """In a second thread they are made before they are needed; without one, when they are."""
-    made, trained = [], []
-    for ahead in (True, False):
-        members = bx.LinkPredictor(**FAST, device="cpu").make_members(mx)
-        made.append(list(members.made_ahead()) if ahead else [])
-        while not members.finished:
-            members.run_epoch()
-        trained.append([row["train_loss"] for row in members.history])
-    assert made == [[None], []]  # one further member
-    assert trained[0] == trained[1]

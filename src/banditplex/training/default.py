@@ -18,8 +18,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import torch
-
 from banditplex.arrays import Ints
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn.ensemble import joined, members_of
@@ -64,12 +62,11 @@ def make_networks(mx: Multiplex, targets: Sequence[Name] | None, config: Config,
 
 
 def learn(networks: Members, after_epoch: Callable[[list[dict[str, Any]]], bool]) -> Learnt:
-    """Train networks until `after_epoch` ends it, then the rest; another thread makes them ready and learns vectors."""
+    """Train networks until `after_epoch` ends it, then the rest; another thread learns vectors."""
     first = networks.trainers[0]
     configs = [replace(first.config, seed=member_seed(first.config.seed, each)) for each in range(networks.count)]
     steps, wanted = learn_vectors(first.data, configs), alone_on_cpu(first.data)
-    ahead = networks.made_ahead() if torch.get_num_threads() == 1 else None  # operations of the second thread have one
-    with begun(steps, wanted=wanted, before=ahead) as vectors:
+    with begun(steps, wanted=wanted) as vectors:
         while not networks.finished and not after_epoch(networks.run_epoch()):
             pass
         networks.finish()

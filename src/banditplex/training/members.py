@@ -4,10 +4,8 @@ Every network misses the edges that it is validated on. The mean of several miss
 divisions, negatives and first weights averages out. The policies go on learning from one network to the next.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
-from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -29,7 +27,7 @@ class Members:
     """Runs the trainers of `count` members in turn; `make` returns that of a member, given its number from 0 up."""
 
     def __init__(self, make: Callable[[int], Trainer], count: int) -> None:
-        self._make, self._turn, self.count = cache(make), Lock(), count
+        self._make, self.count = make, count
         self.trainers, self._place = [make(0)], 0
 
     @property
@@ -69,24 +67,10 @@ class Members:
 
     def begin_next(self) -> None:
         """Make the trainer of the next member, with the policies of the last one."""
-        with self._turn:
-            trainer = self._make(len(self.trainers))
-            trainer.policy = self.current.policy
-            self.trainers.append(trainer)
+        trainer = self._make(len(self.trainers))
+        trainer.policy = self.current.policy
+        self.trainers.append(trainer)
         self._place = len(self.trainers) - 1
-
-    def made_ahead(self) -> Generator[None, None, None]:
-        """Make the trainers of all further members, and look up what their first epochs need, one at a time.
-
-        It is for a second thread; members that use the random numbers of torch have to wait for the first one.
-        """
-        for member in range(1, 1 if self.current.config.uses_torch_generators else self.count):
-            with self._turn:
-                if member >= len(self.trainers):
-                    trainer = self._make(member)
-                    trainer.supply.prepare()
-                    trainer.validate()
-            yield
 
     def finish(self) -> None:
         """Restore the weights that members have kept, and the policies of the one that ran last."""

@@ -61,11 +61,6 @@ class Supply:
         places = torch.stack([order, order + (1 + number % TURNS) * len(data.train_edges.pairs)])
         return self._kept[0][places], places
 
-    def prepare(self) -> None:
-        """Look up what is kept, as the first epoch would."""
-        if self._keeps:
-            self.known(self._target[:0])
-
     def look_ups(self, places: Tensor | None, steps: Iterable[tuple[slice, Any]]) -> Iterator[LookUp]:
         """Yield for each step a function that returns what is known of its edges and negatives, if it is kept."""
         every = [edges for edges, _ in steps]

@@ -27,21 +27,16 @@ def fitting_threads(num_edges: int) -> Iterator[None]:
 
 
 @contextmanager
-def begun(
-    steps: Generator[None, None, Value], *, wanted: bool, before: Generator[None, None, None] | None = None
-) -> Iterator[Callable[[], Value]]:
+def begun(steps: Generator[None, None, Value], *, wanted: bool) -> Iterator[Callable[[], Value]]:
     """Run a generator in a second thread, if that is wanted and there may be two; return what waits for its value.
 
     Without a second thread it runs when its value is asked for. If the block is left before, it ends at its next step.
-    What comes `before` it in the second thread is left out without one.
     """
     if not wanted or num_threads() < 2:
         yield lambda: run_to_end(steps)
         return
     left = Event()
     with make_pool(1) as pool:
-        if before is not None:
-            pool.submit(run_to_end, before, left.is_set)
         value = pool.submit(run_to_end, steps, left.is_set)
         try:
             yield value.result
