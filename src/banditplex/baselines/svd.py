@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 from sklearn.utils.extmath import randomized_svd
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from banditplex.arrays import Floats, Ints
 from banditplex.baselines.base import Baseline, add_one_graph, choice, parameters
@@ -94,7 +95,8 @@ class CrossFittedSVD:
             matrix.eliminate_zeros()
             left, size, right = np.zeros((self._num_nodes, 1)), np.zeros(1), np.zeros((1, self._num_nodes))
             if matrix.nnz:
-                left, size, right = randomized_svd(matrix, self._rank, n_iter=5, random_state=self._seed)
+                with threadpool_limits(1, "blas"):  # threads would wait for each other
+                    left, size, right = randomized_svd(matrix, self._rank, n_iter=5, random_state=self._seed)
             self._models[fold] = left * size, right.T
         return self._models[fold]
 
