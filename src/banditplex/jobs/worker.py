@@ -1,6 +1,6 @@
 """Worker processes: `Worker` is the parent's handle of one, `main` runs in the child.
 
-Messages are pickles, through a `multiprocessing.Pipe` that is the child's stdin and stdout. The child does not import
+Messages are pickles, through a `multiprocessing.Pipe` that is the child's stdout. The child does not import
 the parent's script, and exits when the pipe closes, so that it never outlives the parent.
 
 `concurrent.futures.ProcessPoolExecutor` does less (tried with real kills). One killed worker fails all unfinished tasks
@@ -44,7 +44,7 @@ class Worker:
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-c", "from banditplex.jobs.worker import main; main()"],
-                stdin=theirs.fileno(), stdout=theirs.fileno(), env=environment | dict.fromkeys(THREADS, "1"),
+                stdin=subprocess.DEVNULL, stdout=theirs.fileno(), env=environment | dict.fromkeys(THREADS, "1"),
             )  # fmt: skip
         self._unsent = [function]
 
@@ -84,8 +84,7 @@ def main() -> None:
     """Receive a function, then tasks; answer each task with its outcome."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # on Ctrl-C the parent kills its workers
     pipe = Connection(os.dup(1))
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # processes that a task starts must not hold the pipe open
-    os.dup2(2, 1)  # and what it prints goes to stderr
+    os.dup2(2, 1)  # what a task prints goes to stderr: stdout is the pipe
     messages: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_listen, args=[pipe, messages], daemon=True).start()
     pickled_function = messages.get()

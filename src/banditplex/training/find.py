@@ -51,7 +51,7 @@ ROUNDS, MAX_STEPS = 200, 800
 """Rounds of a target, about, and steps at most: with 1,000 layers, all helpers were found in 200 rounds."""
 MAX_EDGES, NEGATIVES = 1_000, 2
 """Edges of a target that regressions learn from and are tested on, and negatives of each."""
-CLEAR = 2.5
+CLEAR = 2.75
 """Standard errors by which half a layer must lower the loss for it to be pooled; the pool must lower it by one.
 
 With 500 layers in groups of 3, half copied, pairs hidden, 97 % of the helpers pass and .4 % of other layers; with whole
