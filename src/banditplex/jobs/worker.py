@@ -1,7 +1,7 @@
 """Worker processes: `Worker` is the parent's handle of one, `main` runs in the child.
 
-Messages are pickles, through a `multiprocessing.Pipe` that is the child's stdout. The child does not import
-the parent's script, and exits when the pipe closes, so that it never outlives the parent.
+Messages are pickles, through a `multiprocessing.Pipe` that is the child's stdout, never from a file. The child does
+not import the parent's script, and exits when the pipe closes, so that it never outlives the parent.
 
 `concurrent.futures.ProcessPoolExecutor` does less (tried with real kills). One killed worker fails all unfinished tasks
 with BrokenProcessPool, which names neither task nor signal. Workers survive a parent killed by SIGKILL, idle or busy,
