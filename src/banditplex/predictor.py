@@ -89,7 +89,8 @@ class LinkPredictor(Config, Estimator):
             Called as on_epoch(model, row) after each epoch, with the means over targets in `row` and one row per
             target in row["layers"]; the model predicts with its present weights. Training ends if it returns True.
         checkpoint
-            A folder that holds, from the start and after each epoch, all that is needed to go on.
+            A folder that holds, from the start and after each epoch, all that is needed to go on; epochs that end
+            within a second of the last one saved are repeated instead.
         resume
             Whether to continue from the checkpoint, if there is one; settings and data must be the same, except that
             `epochs` and `patience` may be larger: training then goes on.
@@ -113,7 +114,7 @@ class LinkPredictor(Config, Estimator):
             row |= {"member": members.trainers.index(members.current) + 1, "members": members.count}
             LOG.info("Epoch %d: loss %.4f, validation %.4f", row["epoch"], row["train_loss"], row["validation_loss"])
             if kept is not None:
-                kept.save()
+                kept.after_epoch()
             if show is not None:
                 show(row)
             if on_epoch is None:

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 import banditplex as bx
+from banditplex.persistence import checkpoint
 from banditplex.storage import files, tree
 
 EPOCHS = 12
@@ -145,6 +146,7 @@ def die_at(folder: Path, moment: str, *, after: int, first: bool) -> None:
 
 
 if __name__ == "__main__":
+    checkpoint.EVERY = 0.0  # each epoch is saved, so that any can be killed
     place, way = Path(sys.argv[1]), sys.argv[2]
     train(place / "whole", resume=False)
     some = partial(while_writing, moments=("half", "replaced"))

@@ -19,6 +19,7 @@ import banditplex as bx
 from banditplex.datasets import planted
 from banditplex.errors import FormatError, InputError
 from banditplex.nn import neighbour_sampling as sampling
+from banditplex.persistence import checkpoint
 from banditplex.persistence.checkpoint import FILE, FORMAT, check_state, read_checkpoint, restore, snapshot
 from banditplex.storage.tree import pack, read_tree, unpack, write_tree
 from banditplex.training.config import EVIDENCE
@@ -290,6 +291,20 @@ def test_other_data_are_refused_by_name(run, mx):
 def test_a_new_training_does_not_overwrite_an_old_one(run, mx):
     with refuses_to_resume(run, "resume=True"):
         predictor().fit(mx, checkpoint=run)
+
+
+def test_epochs_of_less_than_a_second_are_not_all_saved(mx, tmp_path, monkeypatch):
+    """Here the first epoch ends at 0 s and each other .4 s later; the start, epochs 4, 7 and the last are saved."""
+    clock, saved = [0.0], []
+    monkeypatch.setattr(checkpoint, "EVERY", 1.0)
+    monkeypatch.setattr(checkpoint, "monotonic", lambda: clock[0])
+
+    def tick(model, row):
+        saved.append(read_checkpoint(tmp_path / FILE)["state"]["epoch"])
+        clock[0] += 0.4
+
+    predictor(epochs=10, patience=10).fit(mx, on_epoch=tick, checkpoint=tmp_path)
+    assert saved == [0, 0, 0, 4, 4, 4, 7, 7, 7, 10]
 
 
 def test_resuming_nothing_begins(mx, tmp_path):

@@ -10,6 +10,7 @@ from banditplex.evaluation import roc_auc
 from banditplex.multiplex import Multiplex
 from banditplex.nn import Encoder
 from banditplex.nn import neighbour_sampling as sampling
+from banditplex.persistence import checkpoint
 from banditplex.persistence.checkpoint import read_checkpoint
 from banditplex.predictor import LinkPredictor
 from banditplex.training import threads
@@ -130,8 +131,9 @@ def test_a_step_that_was_not_finite_ends_the_training(monkeypatch):
         LinkPredictor(epochs=2, width=0).fit(mx)
 
 
-def test_gradients_that_are_no_numbers_stop_before_the_checkpoint(tmp_path):
+def test_gradients_that_are_no_numbers_stop_before_the_checkpoint(tmp_path, monkeypatch):
     """From the second epoch on, a root at 0 has finite values and gradients that are NaN; losses show it later."""
+    monkeypatch.setattr(checkpoint, "EVERY", 0.0)
     bad = []
 
     class Rooted(torch.nn.Linear):

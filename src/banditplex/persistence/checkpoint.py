@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,7 @@ SCHEMA = {
     "state": _STATE, "finished": [_STATE],
     "generators": (type(None), {"cpu": ANYTHING, "cuda": [ANYTHING]}),
 }  # fmt: skip
+EVERY = 1.0  # seconds between two saves at least; with 740 edges, saving each epoch took nearly as long as training
 LONGER = ("epochs", "patience")  # settings that may grow when a run is resumed: it is trained longer
 
 
@@ -68,6 +70,7 @@ class Checkpoint:
         self._members, self._arguments = members, dict(arguments or {})
         self._identity = identify(mx, members.trainers[0])
         self._lock: Lock | None = None
+        self._saved = -EVERY
         self._group = members.trainers[0].data.group
 
     @contextmanager
@@ -107,6 +110,11 @@ class Checkpoint:
             found = " ".join(f"{kind}{error}".split()).removesuffix(".")
             raise FormatError(f"expected the state of this training, got another ({found})", path=self.path) from None
 
+    def after_epoch(self) -> None:
+        """Save the state, unless that was done less than `EVERY` seconds ago and training goes on."""
+        if self._members.finished or monotonic() - self._saved >= EVERY:
+            self.save()
+
     def save(self) -> None:
         """Save the state in place of the last one, in the first process; refuse a folder other than that of `held`."""
         if not self._group.is_writer:
@@ -115,22 +123,26 @@ class Checkpoint:
             self._lock.check()
         *finished, current = self._members.trainers
         kept = {
-            "identity": self._identity, "arguments": self._arguments, "state": snapshot(current),
-            "finished": [snapshot(trainer) for trainer in finished],
+            "identity": self._identity, "arguments": self._arguments, "state": _state(current),
+            "finished": [_state(trainer) for trainer in finished],
             "generators": get_state() if current.config.uses_torch_generators else None,
         }  # fmt: skip
         write_tree(self.path, kept, format=FORMAT)
+        self._saved = monotonic()
 
 
 def snapshot(trainer: Trainer) -> dict[str, Any]:
     """Return all that the next epoch depends on; later epochs do not change it."""
-    state = {
+    return copy.deepcopy(_state(trainer))
+
+
+def _state(trainer: Trainer) -> dict[str, Any]:
+    return {
         "epoch": trainer.epoch, "warmup_epochs": trainer.warmup_epochs, "history": trainer.history,
         "policy": None if trainer.policy is None else trainer.policy.state_dict(),
         "rng": {name: rng.bit_generator.state for name, rng in trainer.rng.items()},
         **{name: part.state_dict() for name, part in _parts(trainer).items()},
     }  # fmt: skip
-    return copy.deepcopy(state)
 
 
 def restore(trainer: Trainer, state: Mapping[str, Any]) -> None:
@@ -148,7 +160,7 @@ def restore(trainer: Trainer, state: Mapping[str, Any]) -> None:
 
 def check_state(trainer: Trainer, state: Mapping[str, Any]) -> None:
     """Refuse a state whose numbers are not of the types, shapes and ranges that this training has, or not finite."""
-    fresh, data = snapshot(trainer), trainer.data
+    fresh, data = _state(trainer), trainer.data
     check(state["epoch"], whole(0, trainer.config.epochs), what="epoch")
     check(state["warmup_epochs"], whole(0, trainer.warmup_epochs), what="warmup_epochs")
     check(len(state["history"]), one_of(state["epoch"] * len(data.targets)), what="the number of rows")
