@@ -109,6 +109,17 @@ def test_an_enumeration_is_exact_up_to_the_cap_and_near_beyond(monkeypatch, cap,
 
 
 @pytest.mark.usefixtures("enumerated")
+@pytest.mark.parametrize("leaves", [60, 200])
+def test_paths_over_a_hub(leaves):
+    """0 - hub - x - 1 for three x: the hub has 0, the leaves and x as neighbours, fewer or more than 32 times three."""
+    hub, between = 2, (3, 4, 5)
+    edges = [(0, hub), *((hub, x) for x in between), *((x, 1) for x in between), *((hub, 6 + i) for i in range(leaves))]
+    mx = graph_of(edges, 6 + leaves)
+    found = found_paths(mx, torch.tensor([[0, 1]]), torch.tensor([0]))[0]
+    assert found == pytest.approx((3, 3 * (2 * (4 + leaves)) ** -0.5))
+
+
+@pytest.mark.usefixtures("enumerated")
 @pytest.mark.parametrize("cap", [2, 3, 32])
 def test_the_edge_of_a_pair_does_not_change_which_neighbours_are_visited(monkeypatch, cap):
     monkeypatch.setattr(walks, "CAP", cap)

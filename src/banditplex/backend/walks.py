@@ -14,6 +14,7 @@ from banditplex.backend.lists import Neighbours, ranges
 GROUP_ENTRIES = 1 << 24  # entries of the matrices that are multiplied at once
 ENUMERATED_AT_ONCE = 1 << 9  # pairs whose paths torch enumerates at once: up to CAP * CAP paths each
 DENSE = 0.25  # arcs per pair of rows from which on matrices are multiplied; below, compiled loops follow walks
+LONG = 32  # times as many neighbours as are looked for, from which on they are searched one by one
 CAP = 32  # neighbours of a node that an enumeration visits; where a node has more, some stand for all
 
 
@@ -123,8 +124,9 @@ def _enumerate_paths(lists: Neighbours, ends: Tensor, nodes: Tensor) -> Tensor:
     result = np.zeros((ends.shape[1], 2), np.float32)
     asked = ends.numpy(), nodes.numpy()
     arrays = [each.numpy() for each in (lists.indptr, lists.neighbour, lists.arc_row, lists.arc_degree)]
+    more = CAP, lists.num_nodes
     in_parts(
-        len(result), lambda part: _paths(*(each[:, part] for each in asked), *arrays, CAP, result[part]), turns=TURNS
+        len(result), lambda part: _paths(*(each[:, part] for each in asked), *arrays, *more, result[part]), turns=TURNS
     )
     return torch.from_numpy(result)
 
@@ -165,39 +167,53 @@ def _walks(
 
 
 @compile_loop
-def _has(node: Any, row: Any, indptr: Any, neighbour: Any) -> Any:
-    """Say whether a row has a neighbour."""
-    at = find_place(node, indptr[row], indptr[row + 1], neighbour)
-    return at < indptr[row + 1] and neighbour[at] == node
-
-
-@compile_loop
 def _paths(
-    ends: Any, nodes: Any, indptr: Any, neighbour: Any, arc_row: Any, arc_degree: Any, cap: Any, result: Any
-) -> None:
+    ends: Any, nodes: Any, indptr: Any, neighbour: Any, arc_row: Any, arc_degree: Any, cap: Any, num_nodes: Any,
+    result: Any,
+) -> None:  # fmt: skip
+    # For each node, the last pair whose far end is next to it, and the last one that visits it there
+    next_to, visits = np.full(num_nodes, -1, np.int32), np.full(num_nodes, -1, np.int32)
+    share, chosen = np.empty(num_nodes), np.empty(cap, np.int64)
     for i in range(len(result)):
         near, far, near_node, far_node = ends[0, i], ends[1, i], nodes[0, i], nodes[1, i]
         gap = find_place(far_node, indptr[near], indptr[near + 1], neighbour)
         joined = gap < indptr[near + 1] and neighbour[gap] == far_node
-        degree = indptr[near + 1] - indptr[near] - joined
-        taken, count, weight = min(degree, cap), 0.0, 0.0
+        degree, others = indptr[near + 1] - indptr[near] - joined, indptr[far + 1] - indptr[far] - joined
+        taken, visited, count, weight = min(degree, cap), min(others, cap), 0.0, 0.0
+        for arc in range(indptr[far], indptr[far + 1]):
+            next_to[neighbour[arc]] = i
+        hole = find_place(near_node, indptr[far], indptr[far + 1], neighbour)
+        for turn in range(visited):
+            arc = indptr[far] + turn * others // visited
+            arc += joined and arc >= hole
+            node = chosen[turn] = neighbour[arc]
+            visits[node], share[node] = i, 1.0 / math.sqrt(arc_degree[arc])
         for step in range(taken):
             arc = indptr[near] + step * degree // taken
             arc += joined and arc >= gap
-            short, long = arc_row[arc], far
-            if indptr[short + 1] - indptr[short] - 1 > indptr[far + 1] - indptr[far] - joined:
-                short, long = long, short
-            hole = find_place(near_node, indptr[short], indptr[short + 1], neighbour)
-            skip = hole < indptr[short + 1] and neighbour[hole] == near_node
-            others = indptr[short + 1] - indptr[short] - skip
-            visited, sum_count, sum_weight = min(others, cap), 0.0, 0.0
-            for turn in range(visited):
-                other = indptr[short] + turn * others // visited
-                other += skip and other >= hole
-                if _has(neighbour[other], long, indptr, neighbour):
-                    sum_count += 1.0
-                    sum_weight += 1.0 / math.sqrt(arc_degree[other])
-            stands = degree / taken * others / max(visited, 1)
-            count += stands * sum_count
-            weight += stands * sum_weight / math.sqrt(arc_degree[arc])
+            first, last, sum_count, sum_weight = indptr[arc_row[arc]], indptr[arc_row[arc] + 1], 0.0, 0.0
+            size = last - first - 1  # without the near node, which is next to all its neighbours
+            seen, stands = (visited, others) if size > others else (min(size, cap), size)
+            if size <= others:
+                hole = find_place(near_node, first, last, neighbour)
+                for turn in range(seen):
+                    other = first + turn * size // seen
+                    other += other >= hole
+                    if next_to[neighbour[other]] == i:
+                        sum_count += 1.0
+                        sum_weight += 1.0 / math.sqrt(arc_degree[other])
+            elif size <= LONG * visited:
+                for other in range(first, last):
+                    if visits[neighbour[other]] == i:
+                        sum_count += 1.0
+                        sum_weight += share[neighbour[other]]
+            else:
+                for node in chosen[:visited]:
+                    other = find_place(node, first, last, neighbour)
+                    if other < last and neighbour[other] == node:
+                        sum_count += 1.0
+                        sum_weight += share[node]
+            scale = degree / taken * stands / max(seen, 1)
+            count += scale * sum_count
+            weight += scale * sum_weight / math.sqrt(arc_degree[arc])
         result[i, 0], result[i, 1] = count, weight
