@@ -179,17 +179,17 @@ def _common(a: Any, b: Any, indptr: Any, neighbour: Any, arc_degree: Any) -> Any
     searched = LONGER * (end_x - x) < end_y - y
     count, adamic, allocation = 0.0, 0.0, 0.0
     while x < end_x and y < end_y:
-        if neighbour[x] < neighbour[y]:
-            x += 1
-        elif neighbour[x] > neighbour[y]:
-            y = find_place(neighbour[x], y + 1, end_y, neighbour) if searched else y + 1
-        else:
+        one, two = neighbour[x], neighbour[y]
+        if one == two:
             degree = math.sqrt(arc_degree[x] * arc_degree[y])
             count += 1.0
             adamic += 1.0 / math.log(max(degree, 2.0))
             allocation += 1.0 / degree
-            x += 1
-            y += 1
+        if searched and one > two:
+            y = find_place(one, y + 1, end_y, neighbour)
+        else:
+            x += one <= two
+            y += one >= two
     return count, adamic, allocation
 
 
@@ -237,11 +237,8 @@ def _weighted(
         end_x, end_y = indptr[a[i] + 1], indptr[b[i] + 1]
         count, adamic, allocation, product, least, share = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         while x < end_x and y < end_y:
-            if neighbour[x] < neighbour[y]:
-                x += 1
-            elif neighbour[x] > neighbour[y]:
-                y += 1
-            else:
+            one, two = neighbour[x], neighbour[y]
+            if one == two:
                 row, both = arc_row[x], float(copies[x]) * copies[y]
                 count += 1.0
                 adamic += terms[row, 0]
@@ -249,7 +246,7 @@ def _weighted(
                 product += both
                 least += min(copies[x], copies[y])
                 share += both / strength[row]
-                x += 1
-                y += 1
+            x += one <= two
+            y += one >= two
         result[i, 0], result[i, 1], result[i, 2] = count, adamic, allocation
         result[i, 3], result[i, 4], result[i, 5] = product, least, share
