@@ -14,8 +14,8 @@ from banditplex.errors import InputError
 from banditplex.evaluation.leakage import check_leakage
 from banditplex.multiplex import Multiplex, Name
 from banditplex.pairs.hard_negatives import hard_negatives
-from banditplex.pairs.known import repeated
-from banditplex.pairs.negatives import PROPOSALS, at_most, own_negatives, pool_negatives, within_free
+from banditplex.pairs.known import KnownPairs, repeated
+from banditplex.pairs.negatives import PROPOSALS, own_negatives, pool_negatives, within_free
 from banditplex.pairs.visibility import HIDE, Visibility
 from banditplex.registry import check_choice
 from banditplex.rng import random_ranks, stream
@@ -339,16 +339,27 @@ def _hold_out(mx: Multiplex, out: Bools, keep: Bools, rng: np.random.Generator, 
     beside = layer[within_free(layer, known)]
     pool = pool_negatives(mx, beside, known, rng, kind=negatives if negatives in PROPOSALS else "uniform")
 
-    def draw(rows: Bools, count: int) -> Ints:
-        if negatives == "hard":
-            return hard_negatives(train, layer[rows], positives[rows], count, known, rng)
-        return own_negatives(mx, layer[rows], count, known, rng, kind=negatives)
-
     each = HARD_EACH if each is None and negatives == "hard" else each
-    own = at_most(each, layer, known, draw) if each else None
+    own = ranked_against(negatives, each, mx, train, layer, positives, known, rng) if each else None
     label = np.repeat([1, 0], [len(layer), len(beside)]).astype(np.int64)
     pairs = np.concatenate([positives, pool])
     return Split(train, visibility.hide, np.concatenate([layer, beside]), pairs, label, own)
+
+
+def ranked_against(
+    kind: str, each: int, mx: Multiplex, train: Multiplex, layer: Ints, positives: Ints, known: KnownPairs,
+    rng: np.random.Generator,
+) -> Ints:  # fmt: skip
+    """Return `each` negatives (p, each, 2) of every positive (p, 2) in its layer (p,); -1 where the layer has fewer."""
+    count = np.minimum(known.num_free(), each)[layer]
+    pairs = np.full((len(layer), int(count.max(initial=0)), 2), -1, np.int64)
+    for size in np.unique(count[count > 0]).tolist():
+        at = count == size
+        if kind == "hard":
+            pairs[at, :size] = hard_negatives(train, layer[at], positives[at], size, known, rng)
+        else:
+            pairs[at, :size] = own_negatives(mx, layer[at], size, known, rng, kind=kind)
+    return pairs
 
 
 def _tell_scarce(mx: Multiplex, fold: Ints, how: _Negatives) -> None:

@@ -6,12 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from banditplex.arrays import Bools, Ints
 from banditplex.errors import InputError
-from banditplex.evaluation.split import HARD_EACH, FixedSplit, Split, split
+from banditplex.evaluation.split import HARD_EACH, FixedSplit, Split, ranked_against, split
 from banditplex.multiplex import Multiplex, Name
-from banditplex.pairs.hard_negatives import hard_negatives
-from banditplex.pairs.negatives import at_most, own_negatives
 from banditplex.pairs.visibility import Visibility
 from banditplex.rng import random_ranks, stream
 from banditplex.training.data import choose_device
@@ -130,16 +127,9 @@ def _ranked(data: Split, full: Multiplex, rng: np.random.Generator) -> dict[str,
     some = random_ranks(layer, rng)[0] < max(RANKED // len(np.unique(layer)), LEAST_RANKED)
     layer, pairs = layer[some], pairs[some]
     known = Visibility.of_split(data.hide, full).test_negatives(full, data.train)
-
-    def random(rows: Bools, count: int) -> Ints:
-        return own_negatives(full, layer[rows], count, known, rng)
-
-    def hard(rows: Bools, count: int) -> Ints:
-        return hard_negatives(data.train, layer[rows], pairs[rows], count, known, rng)
-
-    drawn = {draw.__name__: at_most(HARD_EACH, layer, known, draw) for draw in (random, hard)}
-    chosen = replace(data, layer=layer, pairs=pairs, label=np.ones(len(layer), np.int64))
-    ranked = {name: replace(chosen, negatives=negatives) for name, negatives in drawn.items()}
-    for each_split in ranked.values():
-        each_split.check(full)
+    chosen, ranked = replace(data, layer=layer, pairs=pairs, label=np.ones(len(layer), np.int64)), {}
+    for name, kind in (("random", "uniform"), ("hard", "hard")):
+        negatives = ranked_against(kind, HARD_EACH, full, data.train, layer, pairs, known, rng)
+        ranked[name] = replace(chosen, negatives=negatives)
+        ranked[name].check(full)
     return ranked

@@ -5,6 +5,7 @@ for each combination of types: the nodes of one type times those of another.
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -139,17 +140,10 @@ def contains(sorted_keys: Ints, keys: Ints) -> Bools:
     """Return for each key whether it is in a sorted array."""
     if not len(sorted_keys):
         return np.zeros(keys.shape, np.bool_)
-    if len(keys) > MANY:  # sorted lookups hit the cache
-        order = np.argsort(keys, kind="stable")
-        found = np.empty(len(keys), np.bool_)
-        found[order] = _search(sorted_keys, keys[order])
-        return found
-    return _search(sorted_keys, keys)
-
-
-def _search(sorted_keys: Ints, keys: Ints) -> Bools:
-    position = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
-    return sorted_keys[position] == keys
+    order = np.argsort(keys, kind="stable") if len(keys) > MANY else slice(None)  # sorted lookups hit the cache
+    asked, found = keys[order], np.empty(keys.shape, np.bool_)
+    found[order] = sorted_keys[np.minimum(np.searchsorted(sorted_keys, asked), len(sorted_keys) - 1)] == asked
+    return found
 
 
 def distinct(keys: Ints) -> Ints:
@@ -221,14 +215,9 @@ class PairSpace:
 
     def contains(self, layer: Ints, pairs: Ints) -> Bools:
         """Return for each pair (n, 2) whether its layer (n,) may link it; if directed, in this direction."""
-        source, destination = self._types[pairs.T]
-        if not self._mx.directed:
-            source, destination = np.minimum(source, destination), np.maximum(source, destination)
-        inside = contains(self._link_keys(*self._links), self._link_keys(layer, source, destination))
+        keys = partial(pair_keys, num_nodes=self._num_types, ordered=self._mx.directed)
+        inside = contains(keys(self._links[0], self._links[1:].T), keys(layer, self._types[pairs]))
         return inside & (pairs[:, 0] != pairs[:, 1])
-
-    def _link_keys(self, layer: Ints, source: Ints, destination: Ints) -> Ints:
-        return (layer * self._num_types + source) * self._num_types + destination
 
     def num_pairs(self, *, ordered: bool) -> Ints:
         """Return the number of pairs of each layer; unless `ordered`, the two directions of a pair count once."""

@@ -165,15 +165,6 @@ def within_free(layer: Ints, known: KnownPairs) -> Bools:
     return rank < known.num_free()[layer]
 
 
-def at_most(each: int, layer: Ints, known: KnownPairs, draw: Callable[[Bools, int], Ints]) -> Ints:
-    """Return `each` negatives (p, each, 2), by draw(entries, number), of each `layer` (p,): -1 where it has fewer."""
-    count = np.minimum(known.num_free(), each)[layer]
-    pairs = np.full((len(layer), int(count.max(initial=0)), 2), -1, np.int64)
-    for size in np.unique(count[count > 0]).tolist():
-        pairs[count == size, :size] = draw(count == size, size)
-    return pairs
-
-
 def row_blocks(num_rows: int, each: int) -> Iterator[slice]:
     """Yield slices of rows with `each` pairs in a row, so that a block has about `NEGATIVES_AT_ONCE` pairs at most."""
     size = max(1, NEGATIVES_AT_ONCE // max(each, 1))
