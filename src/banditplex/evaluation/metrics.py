@@ -129,7 +129,7 @@ def ranks(positive: ArrayLike, negative: ArrayLike) -> Floats:
     >>> ranks([3.0, 1.0], [[2.0, 1.0], [1.0, 1.0]])
     array([1., 2.])
     """
-    score, other = _finite(positive), _own(negative)
+    score, other = finite(positive), _own(negative)
     own = other.ndim == 2 and len(other) == len(score)
     if score.ndim != 1 or not (other.ndim == 1 or own) or not score.size or not other.size:
         shapes = f"{score.shape} and {other.shape}"
@@ -257,7 +257,7 @@ def _predict(positive: Bools, values: Floats, threshold: float | None) -> Bools:
 
 
 def _check_scores(label: ArrayLike, score: ArrayLike, *, both: bool = True) -> tuple[Bools, Floats]:
-    labels, values = np.asarray(label), _finite(score)
+    labels, values = np.asarray(label), finite(score)
     if labels.ndim != 1 or labels.shape != values.shape or not len(labels):
         raise InputError(f"Expected one score per label, got shapes {labels.shape} and {values.shape}.")
     wrong = (labels != 0) & (labels != 1)
@@ -272,14 +272,15 @@ def _check_scores(label: ArrayLike, score: ArrayLike, *, both: bool = True) -> t
 def _own(score: ArrayLike) -> NDArray[Any]:
     """Return scores of negatives, of which those of positives that have fewer (p, m) may be NaN."""
     values = np.asarray(score, dtype=np.float64)
-    _finite(values if values.ndim != 2 else values[~np.isnan(values)])
+    finite(values if values.ndim != 2 else values[~np.isnan(values)])
     return values
 
 
-def _finite(score: ArrayLike) -> NDArray[Any]:
+def finite(score: ArrayLike, where: str = "") -> NDArray[Any]:
+    """Return scores as float64; refuse what is not finite, and say `where`."""
     values = np.asarray(score, dtype=np.float64)
     if not np.isfinite(values).all():
-        raise InputError(f"Expected finite scores, got {values[~np.isfinite(values)][0]}.")
+        raise InputError(f"Expected finite scores, got {values[~np.isfinite(values)][0]}{where}.")
     return values
 
 
@@ -351,9 +352,8 @@ def _rank(scorer: LinkScorer, names: NDArray, layer: Name, pairs: Ints, known: I
         grid = np.indices((len(nodes), len(names))).reshape(2, -1)
         asked = np.stack([nodes[grid[0]], grid[1]], 1)
         two, score = asked[:, 0] != asked[:, 1], np.zeros(len(asked))  # 0 for a node with itself
-        score[two] = scorer.score_pairs(names[asked[two][:, :: 1 if end else -1]], layer)
-        if not np.isfinite(score).all():
-            raise InputError(f"Expected finite scores, got {score[~np.isfinite(score)][0]} in layer {layer!r}.")
+        found = scorer.score_pairs(names[asked[two][:, :: 1 if end else -1]], layer)
+        score[two] = finite(found, f" in layer {layer!r}")
         table, left_out = score.reshape(-1, len(names)), np.zeros((len(nodes), len(names)), np.bool_)
         near = known[np.isin(known[:, 1 - end], nodes)]
         left_out[np.searchsorted(nodes, near[:, 1 - end]), near[:, end]] = True

@@ -14,7 +14,7 @@ import numpy as np
 
 from banditplex.arrays import Floats, Ints
 from banditplex.errors import InputError
-from banditplex.evaluation.metrics import AT, FILTERED, evaluate_layers, filtered_ranking
+from banditplex.evaluation.metrics import AT, FILTERED, evaluate_layers, filtered_ranking, finite
 from banditplex.evaluation.rows import check_rows, describe_data, metric_schema, row_schemas
 from banditplex.evaluation.split import FixedSplit, Split, check_options, k_fold, temporal_split
 from banditplex.jobs.engine import check_engine, run_tasks
@@ -281,10 +281,7 @@ def score_split(
     layers, labels, scores, own = [], [], [], []
 
     def score(pairs: Ints, layer: Name) -> Floats:
-        found = np.asarray(scorer.score_pairs(names[pairs], layer), np.float64)
-        if not np.isfinite(found).all():
-            raise InputError(f"Expected finite scores, got {found[~np.isfinite(found)][0]} in layer {layer!r}.")
-        return found
+        return finite(scorer.score_pairs(names[pairs], layer), f" in layer {layer!r}")
 
     for layer in targets:
         pairs, label = fold.test(layer)
