@@ -4,14 +4,14 @@ import pandas as pd
 
 from banditplex.cli.data import as_name, in_flags, later_columns, parse_columns, title_of
 from banditplex.cli.gains import gain_lines
-from banditplex.cli.options import _flowing, options_by_policy, parse_options
+from banditplex.cli.options import PlainCommand, options_by_policy, parse_options
 from banditplex.cli.output import _fit
 from banditplex.cli.report import Path, last_line, page_beside
 from banditplex.cli.train import _chance, _numbers, _rows, added, scalars
 
 
-def test_flowing():
-    assert _flowing("One.\n\nTwo\nlines.") == "One.\n\nTwo lines."
+def test_paragraphs_of_help_are_one_line_each():
+    assert PlainCommand("show", help="One.\n\nTwo\nlines.").help == "One.\n\nTwo lines."
 
 
 def test_as_name():

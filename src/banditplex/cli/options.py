@@ -18,39 +18,32 @@ WORDS = {"<int>": "INTEGER", "<int range>": "INTEGER", "<float>": "NUMBER", "<st
 """What help says instead of types."""
 
 
-class PlainCommand(TyperCommand):
-    """A command whose help shows no types of Python, and paragraphs as wide as the terminal."""
+class InWords:
+    """A command, or a group of them, whose help shows no types of Python."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return all parameters."""
+        params: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for each in params:
+            if each.param_type_name == "argument":
+                each.display_type_rich = lambda ctx: None  # its name and its text say it all
+            elif each.metavar is None:
+                typed = hasattr(each, "display_type")  # this version of typer shows types of Python
+                each.metavar = "" if each.is_flag else WORDS.get(each.display_type(ctx)) if typed else None
+        return params
+
+
+class PlainCommand(InWords, TyperCommand):
+    """A command whose help has paragraphs as wide as the terminal."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.help = None if self.help is None else _flowing(self.help)
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Return all parameters."""
-        return _in_words(super().get_params(ctx), ctx)
+        if self.help is not None:
+            self.help = "\n\n".join(" ".join(part.split()) for part in self.help.split("\n\n"))
 
 
-class PlainGroup(TyperGroup):
+class PlainGroup(InWords, TyperGroup):
     """A group of commands; alone, it prints its help."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        """Return all parameters."""
-        return _in_words(super().get_params(ctx), ctx)
-
-
-def _flowing(text: str) -> str:
-    """Return a text whose paragraphs are one line each."""
-    return "\n\n".join(" ".join(part.split()) for part in text.split("\n\n"))
-
-
-def _in_words(params: list[Any], ctx: Any) -> list[Any]:
-    for each in params:
-        if each.param_type_name == "argument":
-            each.display_type_rich = lambda ctx: None  # its name and its text say it all
-        elif each.metavar is None:
-            typed = hasattr(each, "display_type")  # this version of typer shows types of Python
-            each.metavar = "" if each.is_flag else WORDS.get(each.display_type(ctx)) if typed else None
-    return params
 
 
 def option(*words: str, shown: bool | str = True, **more: Any) -> Any:
