@@ -48,16 +48,12 @@ class NodeInput(nn.Module):
 
     def forward(self, block: Block) -> Tensor:
         """Return the input vectors (V, width) of the vertices of a block."""
-        return self.of(block.key, block.graph.num_nodes)
-
-    def of(self, key: Tensor, num_nodes: int) -> Tensor:
-        """Return the input vectors (V, width) of keys layer * num_nodes + node (V,)."""
         if isinstance(self.features, Tensor):
-            return self.linear(self.features[key % num_nodes])
+            return self.linear(self.features[block.node])
         if not self.per_layer:
-            return self.vectors(key % num_nodes)
-        row = torch.searchsorted(self.row_key, key)
-        return self.vectors(torch.where(self.row_key[row] == key, row, len(self.row_key) - 1))
+            return self.vectors(block.node)
+        row = torch.searchsorted(self.row_key, block.key)
+        return self.vectors(torch.where(self.row_key[row] == block.key, row, len(self.row_key) - 1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -98,7 +98,9 @@ class NeighbourSampler:
         arms = Arms.of(block.edge_index[1], len(x))
         many = arms.count > self.k
         kept = torch.nonzero(~many[arms.bandit]).squeeze(1)
-        place = self._places(block)
+        lists, (source, destination) = block.graph.both, block.edge_index
+        row = lists.rows(block.layer[destination], block.node[destination])
+        place = lists.find(row, block.node[source])[1]  # of the arcs of the block in its graph
         probability = arms.probabilities(self.log_weight[place], self.exploration)
         bandits = torch.nonzero(many).squeeze(1)
         drawn = arms.draw(probability, bandits, self.k)
@@ -114,13 +116,6 @@ class NeighbourSampler:
         flat, step = drawn.reshape(-1), (rate.reshape(-1) * reward.reshape(-1).double() / q.reshape(-1))
         self.log_weight = self.log_weight.index_add(0, place[flat], step.to(self.log_weight.dtype))  # Exp3
         return torch.cat([kept, flat]), torch.cat([share[kept].double(), weight.reshape(-1).double()])
-
-    @staticmethod
-    def _places(block: Block) -> Tensor:
-        """Return where the arcs of a block stand in its graph."""
-        lists, (source, destination) = block.graph.both, block.edge_index
-        row = lists.rows(block.layer[destination], block.node[destination])
-        return lists.find(row, block.node[source])[1]
 
 
 @dataclass(frozen=True, eq=False)
