@@ -12,6 +12,7 @@ import pytest
 
 from banditplex.errors import InputError
 from banditplex.persistence.run_folder import RunFolder
+from banditplex.storage.files import locked_folder
 from banditplex.storage.lock import Lock, open_regular, process_start
 from banditplex.storage.rows import RowStore
 from tests.refusals import refuses
@@ -53,7 +54,7 @@ def test_run_folders_and_results_are_refused_by_name(tmp_path):
     (tmp_path / "run").mkdir()
     child, other = start(tmp_path / "run" / ".lock"), start(tmp_path / "rows.jsonl.lock")
     try:
-        with refuses("run", f"process {child.pid}"), RunFolder(tmp_path / "run").held():
+        with refuses("run", f"process {child.pid}"), locked_folder(tmp_path / "run"):
             pass
         with refuses("rows.jsonl", f"process {other.pid}"):
             RowStore(tmp_path / "rows.jsonl", {}, resume=True)
@@ -174,7 +175,7 @@ def test_a_place_that_goes_away_is_noticed(replaced, tmp_path):
 
 
 def test_a_folder_made_for_nothing_is_removed(tmp_path):
-    with RunFolder(tmp_path / "run").held():
+    with locked_folder(tmp_path / "run"):
         assert (tmp_path / "run" / ".lock").exists()
     assert list(tmp_path.iterdir()) == []
 

@@ -17,6 +17,7 @@ from banditplex.cli.output import Json, print_json, print_lines, print_table, re
 from banditplex.cli.report import Title, write_run_page
 from banditplex.cli.resuming import exit_status, resume_command, say_new, stoppable
 from banditplex.errors import InputError
+from banditplex.storage.files import locked_folder
 from banditplex.terminal import Estimate, epoch_bar, say
 from banditplex.training.distributed import Lost, current, is_first, joined
 
@@ -188,9 +189,7 @@ def fit_in(
         folder.check_free(resume=resume, force=force)
         return folder.settings() if resume and folder.begun else {}, force and folder.occupied
 
-    if group.is_writer:
-        folder.check_free(resume=resume, force=force)
-    with folder.held() if group.is_writer else nullcontext():
+    with locked_folder(folder.path) if group.is_writer else nullcontext():
         before, replaced = group.from_first(look)  # now that nobody else can change it
         targets = targets or before.pop("targets", None)
         missing = [name for name in targets or () if before and name not in mx.layer_names]

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +12,7 @@ from banditplex.persistence.checkpoint import FILE, read_checkpoint
 from banditplex.persistence.index import INDEX
 from banditplex.persistence.model_folder import FILES, successor
 from banditplex.schema import ANYTHING, parse
-from banditplex.storage.files import is_draft, locked_folder, regular, replace_file
+from banditplex.storage.files import is_draft, regular, replace_file
 from banditplex.storage.lock import IN_FOLDER
 
 READING = "reading.json"  # how the data were read: options that need not be given again, and notes
@@ -51,10 +50,6 @@ class RunFolder:
         if not self.path.is_dir():
             return self.path.exists()
         return any(path.name not in (IN_FOLDER, READING) and not is_draft(path) for path in self.path.iterdir())
-
-    def held(self) -> AbstractContextManager[object]:
-        """Keep other processes out of the folder; refuse if one is in it."""
-        return locked_folder(self.path)
 
     def check_free(self, *, resume: bool = False, force: bool = False) -> None:
         """Refuse a folder that holds something, unless it is a run to resume, or `force` replaces it."""
@@ -95,7 +90,7 @@ class RunFolder:
         return parse(regular(path).read_bytes(), schema, path=path) if path.exists() else {}
 
     def keep_reading(self, options: dict[str, Any], notes: Sequence[str] = ()) -> None:
-        """Keep how the data of the run are read; the folder is `held`."""
+        """Keep how the data of the run are read; the folder is locked."""
         entries = options | ({NOTES: list(notes)} if notes else {})
         if entries != self._read():
             replace_file(self.path / READING, json.dumps(entries, ensure_ascii=False).encode())
