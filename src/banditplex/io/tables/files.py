@@ -143,7 +143,9 @@ def head_of(path: Path, options: TableOptions, count: int = 1000) -> tuple[list[
     """Return the names of the columns of a table, and the texts in each of them in the first rows."""
     kind = _kind(path, None)
     if kind == "parquet":
-        return parquet_head(path, count)
+        with _opened(path) as file:
+            names = list(file.schema_arrow.names)
+            return names, [[str(cell) for cell in _parquet_cells(file, name, count)] for name in names]
     if kind == "xlsx":
         with collected(silent=True):
             frame = read_sheet(path, options, rows=count)
@@ -266,13 +268,6 @@ def whole_parquet(path: Path, options: TableOptions) -> pd.DataFrame:
     for name in frame.select_dtypes("category"):
         frame[name] = frame[name].astype(object)
     return frame
-
-
-def parquet_head(path: Path, count: int) -> tuple[list[str], list[list[str]]]:
-    """Return the names of the columns of a file, and the texts in each of them in the first rows."""
-    with _opened(path) as file:
-        names = list(file.schema_arrow.names)
-        return names, [[str(cell) for cell in _parquet_cells(file, name, count)] for name in names]
 
 
 @contextmanager

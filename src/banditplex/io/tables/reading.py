@@ -86,9 +86,6 @@ def read_all(
     parts: list[Part] = []
     notes: dict[object, list[str]] = {}
     for file in files:
-        if kind_of(file) is None:
-            hint = f"expected one of several files to end in {', '.join(SUFFIXES)}"
-            raise InputError(f"{file}: {hint}, got {file.name!r}.")
         _check_one_each(file, asked, options)
         with collected(silent=True) as notes[file]:
             parts.append(load(file, options))
