@@ -96,8 +96,11 @@ def groups(
     for first in range(0, num_groups * group_size, group_size):
         inside = _draw(rng, group_size, layout.num_inside, near, overlap, copied)
         across = _draw(rng, group_size, layout.num_across, edges_per_layer - near, overlap, copied)
-        place = _in_communities if shared == "communities" else _in_the_plane
-        codes[first : first + group_size] = place(rng, layout, inside, across)
+        here = slice(first, first + group_size)
+        if shared == "communities":
+            codes[here] = layout.codes(inside, across, sampling.permutations(rng, 1, num_nodes))
+        else:
+            codes[here] = _in_the_plane(rng, layout, inside, across)
     every = sampling.num_pairs(num_nodes)
     codes[num_groups * group_size :] = sampling.distinct(rng, noise_layers, every, edges_per_layer)
     codes.sort(axis=1)
@@ -128,13 +131,6 @@ def _draw(rng: np.random.Generator, layers: int, pairs: int, count: int, overlap
     return np.concatenate([base, sampling.near_copy(rng, np.repeat(base, layers - 1, axis=0), pairs, kept)])
 
 
-def _in_communities(rng: np.random.Generator, layout: sampling.Communities, inside: Ints, across: Ints) -> Ints:
-    """Return the codes of edges, given by their numbers among the pairs inside and across random communities."""
-    node = sampling.permutations(rng, 1, layout.num_nodes)[0]
-    one, other = node[np.concatenate([layout.inside(inside), layout.across(across)], axis=2)]
-    return sampling.encode(np.minimum(one, other), np.maximum(one, other), layout.num_nodes)
-
-
 def _in_the_plane(rng: np.random.Generator, layout: sampling.Communities, inside: Ints, across: Ints) -> Ints:
     """Return the codes of edges, given by their numbers among the near and the other pairs of random positions."""
     position = sampling.positions(rng, layout.num_nodes)
@@ -147,11 +143,6 @@ def _in_the_plane(rng: np.random.Generator, layout: sampling.Communities, inside
 
 
 NODES, EDGES = 300, 600
-RELEVANT = {
-    "communities": ["communities-kin"], "communities-kin": ["communities"], "communities-far": [],
-    "plane": ["plane-kin"], "plane-kin": ["plane"], "plane-far": [], "hubs": ["hubs-kin"], "hubs-kin": ["hubs"],
-    "noise": [],
-}  # fmt: skip
 
 
 def mixed(seed: int = 0) -> Multiplex:
@@ -188,7 +179,9 @@ def mixed(seed: int = 0) -> Multiplex:
     }
     source, destination = np.concatenate(list(edges.values()), axis=1)
     layer = np.repeat(np.arange(len(edges)), [each.shape[1] for each in edges.values()])
-    relevant = {name: list(kin) for name, kin in RELEVANT.items()}
+    kin = {name: f"{name}-kin" for name in ("communities", "plane", "hubs")}
+    kin |= {other: name for name, other in kin.items()}
+    relevant = {name: [kin[name]] if name in kin else [] for name in edges}
     return Multiplex.from_indices(
         source, destination, layer, node_names=np.arange(NODES), layer_names=list(edges),
         metadata={"name": "mixed", "relevant": relevant},

@@ -244,14 +244,9 @@ def _layers(plan: _Plan, rng: np.random.Generator) -> Iterator[Ints]:
 def _base(plan: _Plan, rng: np.random.Generator, rows: int) -> Ints:
     """Draw base layers: random communities, and exact numbers of edges inside and across them."""
     layout = plan.layout
-    inside = layout.inside(sampling.distinct(rng, rows, layout.num_inside, plan.inside))
-    across = layout.across(sampling.distinct(rng, rows, layout.num_across, plan.edges_per_layer - plan.inside))
-    node = sampling.permutations(rng, rows, layout.num_nodes)
-    places = np.concatenate([inside, across], axis=2)
-    one, other = (np.take_along_axis(node, place, axis=1) for place in places)
-    codes = sampling.encode(np.minimum(one, other), np.maximum(one, other), layout.num_nodes)
-    codes.sort(axis=1)
-    return codes
+    inside = sampling.distinct(rng, rows, layout.num_inside, plan.inside)
+    across = sampling.distinct(rng, rows, layout.num_across, plan.edges_per_layer - plan.inside)
+    return np.sort(layout.codes(inside, across, sampling.permutations(rng, rows, layout.num_nodes)), axis=1)
 
 
 def _numbered(word: str, count: int) -> list[str]:

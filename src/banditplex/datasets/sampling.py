@@ -169,6 +169,12 @@ class Communities:
         one, other = np.divmod(place, self.num_nodes - ends[community])
         return one + (ends - sizes)[community], other + ends[community]
 
+    def codes(self, inside: Ints, across: Ints, node: Ints) -> Ints:
+        """Return the codes of edges (rows, E) by their numbers, with nodes (rows or 1, num_nodes) in these places."""
+        places = np.concatenate([self.inside(inside), self.across(across)], axis=2)
+        one, other = (np.take_along_axis(node, place, axis=1) for place in places)
+        return encode(np.minimum(one, other), np.maximum(one, other), self.num_nodes)
+
     def check_room(self, inside: int, num_edges: int, *, within: float) -> None:
         """Refuse more edges inside or across communities than there are pairs; `within` is for the message."""
         rest = num_edges - inside
