@@ -36,30 +36,28 @@ RANKING = ("mrr", *(f"hits_at_{cut}" for cut in AT))
 
 @dataclass(frozen=True)
 class Job:
-    """What the child process is sent: a method with settings, the data, and the limits of the fit and of scoring."""
+    """What the child process is sent: a method with settings, the data, and the plan with the limits of its fit."""
 
     key: str
     method: Method
     settings: Settings
     seed: int
     part: Part
-    targets: tuple[Name, ...]
-    seconds: float
-    memory: float
-    device: str = "cpu"
+    plan: Plan
 
 
 def measure(job: Job) -> list[Row]:
     """Return rows of a fit: one per layer, one pooled and one mean, all with time, memory and number of parameters."""
-    data = job.part.test
-    targets = testable(data, job.targets)
-    scorer = limit(copy_scorer(job.method.make(**job.settings), job.seed, data.hide), job.device, job.seconds)
-    start_device(job.device)
+    data, plan = job.part.test, job.plan
+    seconds, memory = plan.budget, plan.memory * GIGABYTE
+    targets = testable(data, plan.targets or data.train.layer_names)
+    scorer = limit(copy_scorer(job.method.make(**job.settings), job.seed, data.hide), plan.device, seconds)
+    start_device(plan.device)
     in_epochs = "on_epoch" in inspect.signature(scorer.fit).parameters
-    with limited(job.seconds, job.memory) as fitted:
-        early = {"on_epoch": lambda *_: fitted.elapsed() > OURS_EARLY * job.seconds} if in_epochs else {}
+    with limited(seconds, memory) as fitted:
+        early = {"on_epoch": lambda *_: fitted.elapsed() > OURS_EARLY * seconds} if in_epochs else {}
         scorer.fit(data.train, targets=targets, **early)
-    with limited(job.seconds, job.memory, before=fitted.before) as scored:
+    with limited(seconds, memory, before=fitted.before) as scored:
         rows = score_split(scorer, data, targets, metrics=TOLD_APART, threshold=None)
         if job.part.triples is not None:
             rows = with_filtered(rows, scorer, job.part.triples, targets, job.part.name)
@@ -141,10 +139,7 @@ class Bench:
         """Return the rows of a fit; one row if it is for tuning, or fails."""
         plan, method = self.plan, self.methods[fit.method]
         settings = next(each for each in method.trials(plan.trials) if as_text(each) == fit.settings)
-        part = self._part(fit)
-        names = plan.targets or part.test.train.layer_names
-        room = plan.memory * GIGABYTE
-        job = Job(fit.key, method, settings, fit.seed, part, names, plan.budget, room, plan.device)
+        job = Job(fit.key, method, settings, fit.seed, self._part(fit), plan)
         outcome = alone(measure, job, at_most=2 * PATIENCE * plan.budget + START_SECONDS)
         if outcome.error is not None:
             limits = {"out of time": f"{plan.budget:g} s", "out of memory": f"{plan.memory:g} GB"}
