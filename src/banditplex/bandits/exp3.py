@@ -75,7 +75,6 @@ class Exp3IX(ScaledPolicy):
         return state.marginals(rows, exponential_weights(state.read("L", rows), eta, self.k, state.size(rows)))
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
-        state = self._state
         estimate = seen.loss / (seen.probability + learning_rate(self, rows)[seen.row] / 2)
-        state.add("L", seen.instance, seen.arm, estimate)
+        self._state.add("L", seen.instance, seen.arm, estimate)
         self._grow(rows, seen)

@@ -38,8 +38,7 @@ class TsallisInf(ScaledPolicy):
         return state.marginals(rows, inverse_square_weights(z, self.k, size))
 
     def _learn(self, rows: Rows, seen: Feedback) -> None:
-        state = self._state
-        state.add("L", seen.instance, seen.arm, seen.estimate)
+        self._state.add("L", seen.instance, seen.arm, seen.estimate)
         self._grow(rows, seen)
 
 

@@ -33,7 +33,7 @@ class Uniform(Policy):
 
 @register("fixed")
 @final
-class Fixed(Policy):
+class Fixed(Uniform):
     """Draws the given arms in every round: k is their number, and the argument `k` is ignored.
 
     Parameters: `arms` (k,) for all instances or (num_instances, k), distinct within an instance.
@@ -42,7 +42,7 @@ class Fixed(Policy):
     [[1.0, 0.0, 1.0, 0.0]]
     """
 
-    learns, takes_k = False, False
+    takes_k = False
     arm_options = MappingProxyType({"arms": "indices"})
 
     def __init__(self, *, num_arms: int, k: int | None = None, num_instances: int = 1, arms: ArrayLike) -> None:
@@ -52,9 +52,6 @@ class Fixed(Policy):
     def _marginals(self, rows: Rows) -> Marginals:
         arms = np.pad(self.arms[rows], ((0, 0), (1, 0)), constant_values=-1)
         return Marginals(self.num_arms, (arms >= 0).astype(np.float64), arms, np.full(len(arms), self.k))
-
-    def _learn(self, rows: Rows, seen: Feedback) -> None:
-        """Do nothing: this policy does not learn."""
 
 
 @register("all")
