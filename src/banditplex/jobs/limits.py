@@ -7,6 +7,7 @@ block that is measured and watched. A child is used for one task after another, 
 import ctypes
 import gc
 import os
+import resource
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -151,19 +152,15 @@ def fresh_start() -> int:
 
 
 def peak_memory() -> int:
-    """Return the highest memory use so far, in bytes: of this process, and of its GPU; 0 if it cannot be known."""
+    """Return the highest memory use so far, in bytes: of this process, and of its GPU."""
     cuda = _cuda()
     on_gpu = 0 if cuda is None else int(cuda.max_memory_allocated())
     with suppress(OSError):
         for line in Path("/proc/self/status").read_text().splitlines():
             if line.startswith("VmHWM:"):
                 return on_gpu + 1024 * int(line.split()[1])
-    with suppress(ImportError):
-        import resource
-
-        unit = 1 if sys.platform == "darwin" else 1024
-        return on_gpu + unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return on_gpu
+    unit = 1 if sys.platform == "darwin" else 1024
+    return on_gpu + unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def _cuda() -> Any:

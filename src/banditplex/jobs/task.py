@@ -10,8 +10,6 @@ import random
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,23 +85,21 @@ def rows_of(key: str, outcome: Outcome) -> list[Row]:
 @contextmanager
 def _isolated(key: str) -> Iterator[None]:
     """Use one thread and global random generators seeded by the key; restore both afterwards."""
-    seed = int(stream(0, "task", key).integers(2**32))
-    torch = import_module("torch") if find_spec("torch") else None  # import it now: the task would find it unseeded
-    before = random.getstate(), np.random.get_state()  # noqa: NPY002
+    import torch
+
+    seed, threads = int(stream(0, "task", key).integers(2**32)), torch.get_num_threads()
+    before = random.getstate(), np.random.get_state(), torch.get_rng_state()  # noqa: NPY002
     random.seed(seed)
     np.random.seed(seed)  # noqa: NPY002
-    if torch is not None:
-        threads, state = torch.get_num_threads(), torch.get_rng_state()
-        torch.set_num_threads(1)
-        torch.manual_seed(seed)
+    torch.manual_seed(seed)
+    torch.set_num_threads(1)
     try:
         yield
     finally:
         random.setstate(before[0])
         np.random.set_state(before[1])  # noqa: NPY002
-        if torch is not None:
-            torch.set_num_threads(threads)
-            torch.set_rng_state(state)
+        torch.set_rng_state(before[2])
+        torch.set_num_threads(threads)
 
 
 def _to_python(value: Any) -> Any:
