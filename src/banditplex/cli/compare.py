@@ -16,6 +16,7 @@ from banditplex.cli.report import last_line, page_beside, try_page
 from banditplex.cli.resuming import say_new, telling
 from banditplex.errors import InputError
 from banditplex.pairs.visibility import HIDE
+from banditplex.registry import check_choice
 from banditplex.storage.rows import begun, check_folder
 from banditplex.terminal import bars
 
@@ -149,8 +150,7 @@ def compare(
 def _leaks(split: str, hide: str) -> str | None:
     """Return what becomes of the leaking pairs of a split that comes with the data; None: another split is used."""
     leaks = {"random": None, "fixed": "drop", "fixed-with-leaks": "keep"}
-    if split not in leaks:
-        raise InputError(f"Expected --split to be one of {', '.join(leaks)}, got {split!r}.")
+    check_choice("--split", split, leaks)
     if leaks[split] is not None and hide != HIDE[1]:
         raise InputError(f"Expected --hide {HIDE[1]} with --split {split}, got {hide!r}.")
     return leaks[split]

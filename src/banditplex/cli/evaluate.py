@@ -17,6 +17,7 @@ from banditplex.cli.output import Json, print_json, print_lines, print_table, re
 from banditplex.cli.report import last_line, page_beside, try_page
 from banditplex.cli.resuming import check_file, say_new, telling
 from banditplex.errors import InputError
+from banditplex.registry import check_choice
 from banditplex.terminal import Estimate, bars, say
 from banditplex.training.config import SETTINGS
 
@@ -76,8 +77,7 @@ def evaluate(
     usual = (1, 2) if quick else (USUAL_TRIALS, USUAL_FOLDS)
     trials, folds = usual[0] if trials is None else trials, usual[1] if folds is None else folds
     cut = None if after is None else _time(after, reading.get("date_format"))
-    if split not in ("random", "fixed"):
-        raise InputError(f"Expected --split to be random or fixed, got {split!r}.")
+    check_choice("--split", split, ("random", "fixed"))
     folds = folds if after is None and split == "random" else 1
     if quick:
         settings.setdefault("epochs", 20)
