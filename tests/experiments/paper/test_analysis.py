@@ -14,8 +14,8 @@ def test_curves_are_means_over_runs_with_one_deviation(make_row):
     assert table["test"].tolist() == pytest.approx([0.6, 0.7])
     assert table["test_deviation"].tolist() == pytest.approx([0.1, 0.1])
     assert table["partnered"].isna().all()
-    assert runs.curve("ckm", "ours").shape == (2, 2, 2)
-    assert runs.curve("ckm", "ours")[1, 0].tolist() == [0.5, 0.8]
+    assert runs.curves["ckm", "ours"]["test"].shape == (2, 2, 2)
+    assert runs.curves["ckm", "ours"]["test"][1, 0].tolist() == [0.5, 0.8]
     assert (runs.datasets, runs.methods) == (("ckm",), ("ours",))
     assert runs.number("ckm", "ours", "gain") == pytest.approx(0.05)
 

@@ -51,17 +51,13 @@ class Runs:
             if method != "uniform" and self.has(dataset, method, "uniform"):
                 yield dataset, method
 
-    def curve(self, dataset: str, method: str, name: str = "test") -> Floats:
-        """Return a curve of all runs, (trials, folds, epochs)."""
-        return self.curves[dataset, method][name]
-
     def number(self, dataset: str, method: str, name: str) -> float:
         """Return the mean over runs of something measured at the end."""
         return float(self.curves[dataset, method][name].mean())
 
     def compare(self, dataset: str, method: str, other: str = "uniform", name: str = "test") -> "Difference":
         """Return how one method's curve differs from another's, paired by trial."""
-        return Difference.of(self.curve(dataset, method, name), self.curve(dataset, other, name))
+        return Difference.of(self.curves[dataset, method][name], self.curves[dataset, other][name])
 
 
 def _stack(rows: Sequence[Mapping[str, Any]]) -> dict[str, Floats]:
