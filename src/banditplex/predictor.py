@@ -141,10 +141,8 @@ class LinkPredictor(Config, Estimator):
 
     def check_settings(self, mx: Multiplex, targets: Sequence[Name] | None = None) -> None:
         """Refuse settings that `fit` would refuse on this multiplex."""
-        same = replace(self)
-        if same.device == "auto":
-            same.device = "cpu"  # a look needs no GPU
-        same.make_trainer(mx, targets)
+        device = "cpu" if self.device == "auto" else self.device  # a look needs no GPU
+        replace(self, device=device).make_trainer(mx, targets)
 
     def _take(self, members: Members, learnt: Learnt) -> None:
         self._fitted, self._held_out = learnt

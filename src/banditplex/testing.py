@@ -142,8 +142,7 @@ def _check_one_by_one(make: _Make, rng: np.random.Generator) -> None:
 def _check_round_trip(make: _Make, rng: np.random.Generator) -> None:
     """Check that a policy restored in mid-run draws and learns exactly as the original."""
     policy, restored = make(num_instances=NUM_INSTANCES), make(num_instances=NUM_INSTANCES)
-    for _ in _play(policy, rng, rounds=7):
-        pass
+    list(_play(policy, rng, rounds=7))
     state = policy.state_dict()
     for name, value in state.items():
         is_array = isinstance(value, np.ndarray) and value.dtype.kind in "biuf"
@@ -165,8 +164,7 @@ def _check_round_trip(make: _Make, rng: np.random.Generator) -> None:
 def _check_refusals(make: _Make, rng: np.random.Generator) -> None:
     """Check that bad input is a ValueError and that the state is as before."""
     policy = make(num_instances=NUM_INSTANCES)
-    for _ in _play(policy, rng, rounds=3):
-        pass
+    list(_play(policy, rng, rounds=3))
     draw = policy.draw(rng, instances=[2, 0])
     for what, update in _bad_updates(policy, draw):
         before = policy.state_dict()

@@ -56,9 +56,7 @@ def on_cuda(device: str) -> bool:
 
 def describe_device(device: str) -> str:
     """Return a device in words: that of CUDA with the name that torch has for it."""
-    if not on_cuda(device):
-        return device
-    return f"CUDA: {torch.cuda.get_device_name(device)}"
+    return f"CUDA: {torch.cuda.get_device_name(device)}" if on_cuda(device) else device
 
 
 def start_device(device: str) -> None:

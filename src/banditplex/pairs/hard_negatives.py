@@ -151,13 +151,11 @@ def _entries(matrix: Any) -> tuple[Ints, Floats]:
 
 def _prune(found: Candidates, anchors: Ints, enough: Ints) -> Candidates:
     """Remove the anchors themselves, and candidates that are not among the `enough` (a,) best by either score."""
-    found = _filter(found, found.node != anchors[found.anchor])
+    other = found.node != anchors[found.anchor]
+    found = Candidates._make(column[other] for column in found)
     best = np.minimum(*(_ranks(found.anchor, score) for score in (found.allocation, found.pagerank)))
-    return _filter(found, best <= enough[found.anchor])
-
-
-def _filter(found: Candidates, keep: Bools) -> Candidates:
-    return Candidates(found.anchor[keep], found.node[keep], found.allocation[keep], found.pagerank[keep])
+    good = best <= enough[found.anchor]
+    return Candidates._make(column[good] for column in found)
 
 
 def _select(
