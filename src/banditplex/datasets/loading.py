@@ -11,14 +11,13 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-import numpy as np
-
 from banditplex.datasets.base import CATALOG, CKM, VICKERS, Dataset, File, data_folder
 from banditplex.datasets.groups import groups, mixed
 from banditplex.datasets.planted import rand_internship, small_3_layers, twins
 from banditplex.errors import InputError
 from banditplex.io.base import unpacked_limit
 from banditplex.multiplex import Multiplex
+from banditplex.multiplex.stored import from_arrays
 from banditplex.registry import Registry
 from banditplex.storage.files import clear_drafts, draft_folder
 
@@ -338,8 +337,12 @@ def check_dataset(name: str, **options: Any) -> Multiplex:
     assert mx.metadata["name"] == name, f"{name}: expected this name in the metadata, got {mx.metadata['name']!r}"
     for fact in ("title", "terms", "citation"):
         assert mx.metadata.get(fact, "") == facts[fact], f"{name}: expected its {fact} in the metadata"
-    _check_edges(name, mx)
-    _check_edges(name, undirected)
+    for each in (mx, undirected):
+        arrays, names = {part: getattr(each, part) for part in ("edge_index", "layer_offsets")}, each.node_names
+        try:
+            from_arrays(arrays, each.layer_names, names, files=f"{name}, {{}}".format, directed=each.directed)
+        except InputError as error:
+            raise AssertionError(str(error)) from None
     relevant = mx.metadata.get("relevant", dict.fromkeys(mx.layer_names, ()))
     assert list(relevant) == list(mx.layer_names), f"{name}: expected every layer, in order, in metadata['relevant']"
     for layer, others in relevant.items():
@@ -347,14 +350,3 @@ def check_dataset(name: str, **options: Any) -> Multiplex:
         assert set(others) <= set(mx.layer_names) - {layer}, expected
     assert load_dataset(name, **options) == mx, f"{name}: expected the same multiplex from a second load, got another"
     return mx
-
-
-def _check_edges(name: str, mx: Multiplex) -> None:
-    assert mx.layer_offsets[0] == 0, f"{name}: expected layer_offsets from 0, got {mx.layer_offsets[0]}"
-    assert mx.layer_offsets[-1] == mx.num_edges, f"{name}: expected layer_offsets up to {mx.num_edges}"
-    source, destination = mx.edge_index
-    order = np.lexsort((destination, source, mx.edge_layer))
-    assert (order == np.arange(mx.num_edges)).all(), f"{name}: expected sorted edges"
-    same = (np.diff(mx.edge_layer) == 0) & (np.diff(source) == 0) & (np.diff(destination) == 0)
-    assert not same.any(), f"{name}: expected distinct edges, got duplicates"
-    assert mx.directed or (source <= destination).all(), f"{name}: expected the smaller index first in each edge"
