@@ -17,7 +17,7 @@ from banditplex.nn.ensemble import members_of
 from banditplex.nn.spectral import Spectral
 from banditplex.pairs.asked import as_node, as_pairs
 from banditplex.pairs.candidates import SIZE, WAYS, Positions, find_candidates
-from banditplex.pairs.known import PairSpace, in_order
+from banditplex.pairs.known import PairSpace, pair_keys, repeated
 from banditplex.prediction import FittedModel
 from banditplex.terminal import duration
 
@@ -186,6 +186,5 @@ def _chunks(pairs: Ints) -> Iterator[Ints]:
 
 def distinct(pairs: Ints, mx: Multiplex) -> Ints:
     """Return pairs (n, 2) without those that come again, the other way round too if undirected."""
-    ordered = in_order(pairs[:, 0], pairs[:, 1], mx)
-    _, first = np.unique(ordered @ [mx.num_nodes, 1], return_index=True)
-    return pairs[np.sort(first)]
+    keys = pair_keys(np.zeros(len(pairs), np.int64), pairs, mx.num_nodes, ordered=mx.directed)
+    return pairs[~repeated(keys)]
