@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
+from banditplex.bandits.rounding import invert
 from banditplex.datasets import planted
 from banditplex.evaluation import k_fold
 from banditplex.experiments.paper import reproduce as measure
-from banditplex.experiments.paper.reproduce import Judge, PaperRun, draw_each, folds_of, make_model
+from banditplex.experiments.paper.reproduce import Judge, PaperRun, folds_of, make_model
 from banditplex.experiments.paper.settings import METHODS
 
 
@@ -40,7 +41,7 @@ class Answers:
 
 def test_draws_follow_the_probabilities():
     likely = np.tile([0.0, 0.7, 0.0, 0.3], (20_000, 1))
-    count = np.bincount(draw_each(likely, np.random.default_rng(0)), minlength=4)
+    count = np.bincount(invert(likely, np.random.default_rng(0)), minlength=4)
     assert count[[0, 2]].tolist() == [0, 0]
     assert count[1] / 20_000 == pytest.approx(0.7, abs=4 * np.sqrt(0.21 / 20_000))
 

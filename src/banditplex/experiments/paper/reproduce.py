@@ -11,6 +11,7 @@ import numpy as np
 
 from banditplex.arrays import Bools, Floats, Ints
 from banditplex.bandits.arms import to_layer
+from banditplex.bandits.rounding import invert
 from banditplex.datasets import load_dataset
 from banditplex.errors import InputError
 from banditplex.evaluation import Split, k_fold
@@ -113,7 +114,7 @@ class Judge:
         likely = model.layer_probabilities_.to_numpy()
         layer = self.part.layer
         assert len(likely) == self.part.train.num_layers, "every layer is a target"
-        looked_at = np.stack([draw_each(likely[layer], self.rng), favourites(likely, self.rng)[layer]], 1)
+        looked_at = np.stack([invert(likely[layer], self.rng), favourites(likely, self.rng)[layer]], 1)
         drawn, favourite = self.accuracy(self.right(model, looked_at)).T
         self.curves["train"].append(row["train_accuracy"])
         self.curves["test"].append(float(drawn.mean()))
@@ -160,12 +161,6 @@ class Judge:
         layer, num_layers = self.part.layer[here], self.part.train.num_layers
         count = np.bincount(layer, minlength=num_layers)
         return np.stack([np.bincount(layer, column, num_layers) / count for column in right.T], 1)
-
-
-def draw_each(likely: Floats, rng: np.random.Generator) -> Ints:
-    """Return one column per row of probabilities (n, m), drawn with these."""
-    total = np.cumsum(likely, axis=1)
-    return (total <= rng.random((len(likely), 1)) * total[:, -1:]).sum(1)
 
 
 def favourites(likely: Floats, rng: np.random.Generator) -> Ints:
