@@ -82,24 +82,18 @@ def load(
 ) -> Part:  # fmt: skip
     """Return the columns of a table by role."""
     kind = _kind(path, kind)
-    if options.wide:
+    if options.wide or kind == "xlsx":
         frame = read_whole(path, options, kind=kind, texts=True)
-        return Part(*read_frame(frame, options, path=path, line_of=_lines(frame)), text=kind in BETWEEN)
+        if progress:
+            progress(path.stat().st_size, path.stat().st_size)
+        rows = frame.index.to_numpy() + 2  # as spreadsheets count them: from 1, the header included
+        table = read_frame(frame, options, path=path, line_of=lambda row: int(rows[row]))
+        return Part(*table, text=kind in BETWEEN)
     if kind in BETWEEN:
         note = read_side_note(path) if roles == EDGE_ROLES else {}
         ours = "nodes" in note or "layers" in note
         return Part(*read_columns(path, BETWEEN[kind], options, roles=roles, progress=progress, ours=ours), note, True)
-    if kind == "xlsx":
-        frame = read_sheet(path, options)
-        if progress:
-            progress(path.stat().st_size, path.stat().st_size)
-        return Part(*read_frame(frame, options, path=path, line_of=_lines(frame)))
     return Part(*read_parquet(path, options, roles=roles, progress=progress))
-
-
-def _lines(frame: pd.DataFrame) -> Any:
-    rows = frame.index.to_numpy() + 2  # as spreadsheets count them: from 1, the header included
-    return lambda row: int(rows[row])
 
 
 def read_whole(path: Path, options: TableOptions, *, kind: str | None = None, texts: bool = False) -> pd.DataFrame:

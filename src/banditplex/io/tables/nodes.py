@@ -196,9 +196,8 @@ class NodeFinder:
 
 
 def read_pairs(
-    path: Path, mx: Multiplex, *, columns: Mapping[str, Any] | None = None, fold_case: bool = False,
-    max_size: int | None = None,
-) -> Names:  # fmt: skip
+    path: Path, mx: Multiplex, *, columns: Mapping[str, Any] | None = None, fold_case: bool = False
+) -> Names:
     """Return the pairs of a file as names (n, 2); each pair must be two different nodes of `mx`.
 
     `columns` gives the column names of `source` and `destination`, or tuples of names. Other columns are ignored. Of
@@ -207,7 +206,7 @@ def read_pairs(
     """
     if not path.is_file():
         raise InputError(f"{path}: {'expected a file, got a folder' if path.is_dir() else 'no such file'}.")
-    part = load(path, TableOptions(max_size=max_size, **(columns or {})), roles=PAIR_ROLES)
+    part = load(path, TableOptions(**(columns or {})), roles=PAIR_ROLES)
     table, origin = part.table, part.origin
     finder = NodeFinder(mx, fold_case=fold_case)
     pairs = np.stack([_index(table[role], role, finder, mx, origin) for role in PAIR_ROLES], axis=1)
