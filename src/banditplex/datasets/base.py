@@ -38,17 +38,21 @@ class File:
 
     def check(self, path: Path, *, called: str = "") -> None:
         """Check the file at `path` against the checksum; errors name it `called`, by default `path`."""
-        kind, _, expected = self.checksum.partition(":")
         if path.is_dir():
             raise InputError(f"{called or path}: expected a file, got a folder.")
-        found = _checksum(kind, path)
-        if found != expected:
-            raise InputError(f"{called or path}: expected checksum {kind} {expected}, got {found}.")
+        found = self.checksum_of(path)
+        if found != self.checksum:
+            raise InputError(f"{called or path}: expected checksum {self.checksum}, got {found}.")
 
-    def is_in(self, path: Path) -> bool:
-        """Return whether the file at `path` has this checksum."""
-        kind, _, expected = self.checksum.partition(":")
-        return _checksum(kind, path) == expected
+    def checksum_of(self, path: Path) -> str:
+        """Return the checksum of the file at `path`, of the kind that this file has."""
+        kind = self.checksum.partition(":")[0]
+        if kind == "git":
+            content = path.read_bytes()
+            blob = hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False)
+            return f"git:{blob.hexdigest()}"
+        with path.open("rb") as file:
+            return f"{kind}:{hashlib.file_digest(file, kind).hexdigest()}"
 
 
 @dataclass(frozen=True)
@@ -101,14 +105,6 @@ def data_folder() -> Path | None:
     except ImportError:
         return None
     return Path(pooch.os_cache("banditplex"))
-
-
-def _checksum(kind: str, path: Path) -> str:
-    if kind == "git":
-        content = path.read_bytes()
-        return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, kind).hexdigest()
 
 
 def load_comune(

@@ -100,7 +100,7 @@ class _Download:
         with archive.open(member) as source, path.open("wb") as copy:
             shutil.copyfileobj(source, copy)
         alike = (each for each in self.known if each.name == file.name and each != file)
-        other = next((each for each in alike if each.is_in(path)), None)
+        other = next((each for each in alike if each.checksum_of(path) == each.checksum), None)
         if other is None:
             file.check(path, called=f"{file.name} of {address}")
             return path
