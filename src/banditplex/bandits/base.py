@@ -210,9 +210,7 @@ class Policy(ABC):
         values.check_shape(p, name, draw.arms.shape)
         p = values.check_probability(p.ravel(), name, instance, arm)
         seen = Feedback(row, instance, arm, loss, p, draw.probability.ravel())
-        if extra is None:
-            return seen, NO_ADVICE
-        return self._read_extra(draw, seen, extra)
+        return (seen, NO_ADVICE) if extra is None else self._read_extra(draw, seen, extra)
 
     def _read_extra(self, draw: Draw, seen: Feedback, extra: Observations) -> tuple[Feedback, Advice]:
         """Check side observations and merge them into `seen`; return all feedback and the advisory observations."""

@@ -63,10 +63,7 @@ class Marginals:
             return np.tile(np.arange(k), (len(self.p), 1)), np.ones((len(self.p), k))
         size = None if self.seen is None else column_sizes(self.num_arms, self.seen, self.p.shape[1])
         length = self.p if size is None else self.p * size
-        if k == 1:
-            columns = invert(length, rng)[:, None]
-        else:
-            columns = systematic(length, k, rng, size)
+        columns = invert(length, rng)[:, None] if k == 1 else systematic(length, k, rng, size)
         at = np.arange(len(columns))[:, None], columns
         return self._arms_of(at, rng), self.p[at]
 

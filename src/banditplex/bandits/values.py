@@ -228,19 +228,16 @@ def check_instances(instances: ArrayLike | None, num_instances: int) -> tuple[In
     """Return distinct instance numbers (B,), and the same as an index; None means all instances."""
     if instances is None:
         return np.arange(num_instances), slice(0, num_instances)
-    array = np.asarray(instances)
-    if array.size == 0:
-        array = array.astype(np.int64)
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise InputError(f"Expected instances as a flat array of integers, got {array.dtype} of shape {array.shape}.")
-    chosen = array.astype(np.int64)
+    array = convert(instances, INT, "instances").copy()
+    if array.ndim != 1:
+        raise InputError(f"Expected instances as a flat array of integers, got shape {array.shape}.")
     if not (len(array) and array[0] >= 0 and array[-1] < num_instances and (array[1:] > array[:-1]).all()):
         _check_range(array, "instances", num_instances)
         ordered = np.sort(array)
         twice = ordered[1:][ordered[1:] == ordered[:-1]]
         if len(twice):
             raise InputError(f"Expected distinct instances, got {twice[0]} more than once.")
-    return chosen, as_rows(chosen)
+    return array, as_rows(array)
 
 
 def check_draw(draw: Draw, num_instances: int, num_arms: int, k: int) -> None:
