@@ -280,9 +280,7 @@ class AggregationNetwork(PairNetwork):
         view = View(graph, model.visibility, features=self.features)
         query = Query(pairs, target, layers, hidden=hidden)
         own, other, _ = model.describe(view, query)
-        embedded = None
-        if model.encoder is not None:
-            embedded = embed(model.encoder, view, query, (own, other))
+        embedded = None if model.encoder is None else embed(model.encoder, view, query, (own, other))
         logit, terms = model.terms((own, other, None), target, others, embedded)
         if not others:
             return logit

@@ -14,7 +14,7 @@ import numpy as np
 
 from banditplex.errors import InputError
 from banditplex.evaluation.metrics import AT, FILTERED, rank_metrics, ranks
-from banditplex.evaluation.protocol import copy_scorer, score_split, testable, with_filtered
+from banditplex.evaluation.protocol import Progress, copy_scorer, score_split, testable, with_filtered
 from banditplex.evaluation.rows import check_rows, describe_data, metric_schema, row_schemas
 from banditplex.evaluation.split import FixedSplit, Split
 from banditplex.jobs.engine import run_tasks
@@ -103,7 +103,6 @@ def _columns(row: Row, rows: list[Row], rankings: dict[str, dict[Name, dict[str,
     return columns
 
 
-Progress = Callable[[int, int, list[Row]], Any]  # called as on_progress(done, total, rows) after each fit
 START_SECONDS = 120.0  # what a child process may need besides the limits: to start, and to receive the data
 GIGABYTE = 10**9
 

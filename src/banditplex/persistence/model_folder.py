@@ -235,14 +235,10 @@ def _from_index(
 
 def _beside(networks: Sequence[MultiplexModel], index: Mapping[str, Any], mx: Multiplex) -> Beside | None:
     """Return what is beside networks, with weights of 0."""
-    if not index["beside"]:
-        return None
-    regression = vectors = None
-    if "regression" in index["beside"]:
-        regression = Regression.like(networks[0], max(index["counts"]))
-    if "vectors" in index["beside"]:
-        vectors = Vectors(mx, networks[0].visibility)
-    return Beside(mx.num_layers, regression, vectors)
+    names, first = index["beside"], networks[0]
+    regression = Regression.like(first, max(index["counts"])) if "regression" in names else None
+    vectors = Vectors(mx, first.visibility) if "vectors" in names else None
+    return Beside(mx.num_layers, regression, vectors) if names else None
 
 
 def _read_index(path: Path) -> dict[str, Any]:
