@@ -3,7 +3,8 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from banditplex.bandits.rounding import FloatArray, IntArray
 
 
 def to_layer(target: Any, arm: Any) -> Any:
@@ -16,10 +17,7 @@ def to_arm(target: Any, layer: Any) -> Any:
     return layer - (layer > target)
 
 
-Array = NDArray[np.float64]
-
-
-def observation_probability(inclusion: Array, targets: NDArray[np.int64]) -> Array:
+def observation_probability(inclusion: FloatArray, targets: IntArray) -> FloatArray:
     """Return the probability that each layer is computed: q_j = 1 - prod_i (1 - p_ij), but 1 for targets.
 
     A step has B target layers that draw independently. Target layers are always computed, another layer if
@@ -34,6 +32,6 @@ def observation_probability(inclusion: Array, targets: NDArray[np.int64]) -> Arr
     [1.0, 1.0, 0.55, 0.55]
     """
     with np.errstate(divide="ignore"):  # certain draws: log 0 = -inf, and 1 - exp(-inf) = 1
-        probability: Array = -np.expm1(np.log1p(-inclusion).sum(axis=-2))
+        probability: FloatArray = -np.expm1(np.log1p(-inclusion).sum(axis=-2))
     np.put_along_axis(probability, targets, 1.0, axis=-1)
     return probability

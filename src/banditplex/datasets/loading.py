@@ -15,13 +15,11 @@ from banditplex.datasets.base import CATALOG, CKM, VICKERS, Dataset, File, data_
 from banditplex.datasets.groups import groups, mixed
 from banditplex.datasets.planted import rand_internship, small_3_layers, twins
 from banditplex.errors import InputError
-from banditplex.io.base import unpacked_limit
+from banditplex.io.base import Progress, unpacked_limit
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.stored import from_arrays
 from banditplex.registry import Registry
 from banditplex.storage.files import clear_drafts, draft_folder
-
-Progress = Callable[[int, int], None]  # called with (bytes done, bytes in all)
 
 TIMEOUT = 30  # seconds without an answer
 

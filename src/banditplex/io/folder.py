@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from banditplex.errors import FormatError, InputError
@@ -27,14 +26,13 @@ from banditplex.io.base import Format, Progress
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.convert import redirect
 from banditplex.multiplex.names import Names
-from banditplex.multiplex.stored import from_arrays
+from banditplex.multiplex.stored import Array, from_arrays
 from banditplex.schema import ANYTHING, NAMES, SHA256, check, check_version, one_of, parse, whole
 
 HEADER = "banditplex.json"
 VERSION = 2
 SMALL = 64 * 2**20  # bytes: folders up to this size are verified on every read
 
-Array = npt.NDArray[Any]
 Arrays = dict[str, Array]
 
 _NAMES = ["edge_index", "layer_offsets", "node_names", "node_name_bytes", "node_name_offsets"]
