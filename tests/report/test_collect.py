@@ -254,6 +254,12 @@ def test_too_many_paths_are_not_counted(monkeypatch):
     assert links.Near(shop(), np.arange(6)).count(np.array([[3, 2]])) is None
 
 
+def test_a_node_with_a_loop_is_no_neighbour_of_itself():
+    """Nodes 0 and 1 are linked, and share node 2; 0 has a loop."""
+    mx = bx.Multiplex.from_edges([0, 0, 0, 1], [0, 1, 2, 2], ["a"] * 4, num_nodes=3)
+    assert links.Near(mx, np.arange(3)).count(np.array([[0, 1]])) == [1]
+
+
 def test_links_between_two_types_come_in_one_order():
     """Items have the lower indices here, and so they come first in all edges."""
     mx = shop()

@@ -1,6 +1,6 @@
 """Negatives: pairs without an edge, drawn uniformly or in proportion to node degrees.
 
-If nodes have types, negatives link the types that the edges of their layer link (see `space.py`). Hard negatives,
+If nodes have types, negatives link the types that the edges of their layer link (`known.PairSpace`). Hard negatives,
 chosen for each positive, are in `hard_negatives.py`.
 """
 

@@ -198,7 +198,7 @@ def collect_evaluation(
 
 
 def collect_leaderboard(title: str, mx: Multiplex, board: Mapping[str, Any]) -> Data:
-    """Return the data of the page of a comparison; `board` is plain: what `leaderboard.pages.for_page` returns."""
+    """Return the data of the page of a comparison; `board` is plain: what `leaderboard.board.for_page` returns."""
     about = describe(title, mx)
     layers = {"title": as_title(title), "layers": [str(name) for name in mx.layer_names], "multiplex": glance(mx)}
     by_layer = board["by_layer"] and board["by_layer"] | {"values": pack(board["by_layer"]["values"])}

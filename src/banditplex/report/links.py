@@ -173,7 +173,8 @@ def layers_with(mx: Multiplex, pairs: Ints) -> list[list[int]]:
 
 
 def adjacency(edges: Ints, num_nodes: int, nodes: Ints) -> sp.csr_array:
-    """Return the rows of some nodes in the adjacency matrix of edges (2, E), without directions and multiplicities."""
+    """Return the rows of some nodes in the adjacency matrix of edges (2, E), without directions, copies and loops."""
+    edges = edges[:, edges[0] != edges[1]]
     wanted = np.zeros(num_nodes, np.bool_)
     wanted[nodes] = True
     source, destination = np.concatenate([each[:, wanted[each[0]]] for each in (edges, edges[::-1])], axis=1)
