@@ -88,7 +88,7 @@ def test_scores_have_factors_of_other_folds():
 def test_scores_that_say_nothing_do_not_seem_to_say_something():
     """Three parts of noise, 30 links: weighed on the same pairs, ROC-AUC is above 1/2; not on those of other folds."""
     rng, same, other = np.random.default_rng(6), [], []
-    for _ in range(200):
+    for _ in range(100):
         parts = [held_out(rng.normal(0, 1, 30), rng.normal(0, 1, 60)) for _ in range(3)]
         for found, to in (
             (add_up(parts, weigh(parts)[:3]), same),
@@ -96,7 +96,7 @@ def test_scores_that_say_nothing_do_not_seem_to_say_something():
         ):
             to.append((found.links.score[:, None] > found.unknown.score).mean())
     assert np.mean(same) > 0.515
-    assert np.mean(other) < 0.505  # standard error: .065 / sqrt(200)
+    assert np.mean(other) < 0.51  # standard error: .065 / sqrt(100)
 
 
 def test_scores_add_up():
