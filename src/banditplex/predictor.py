@@ -89,8 +89,8 @@ class LinkPredictor(Config, Estimator):
             Called as on_epoch(model, row) after each epoch, with the means over targets in `row` and one row per
             target in row["layers"]; the model predicts with its present weights. Training ends if it returns True.
         checkpoint
-            A folder that holds, from the start and after each epoch, all that is needed to go on; epochs that end
-            within a second of the last one saved are repeated instead.
+            A folder that holds all that is needed to go on, saved at the start and after each epoch, at most once a
+            second.
         resume
             Whether to continue from the checkpoint, if there is one; settings and data must be the same, except that
             `epochs` and `patience` may be larger: training then goes on.

@@ -17,10 +17,10 @@ def stream(seed: int, *name: str | int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, *words.tolist()])))
 
 
-def random_ranks(group: Ints, rng: np.random.Generator) -> tuple[Ints, Ints]:
-    """Return a random rank of each entry (n,) within its group, and the size of each group."""
+def random_ranks(group: Ints, rng: np.random.Generator) -> Ints:
+    """Return a random rank of each entry (n,) within its group."""
     size = np.bincount(group)
     order = np.lexsort((rng.random(len(group)), group))
     rank = np.empty(len(group), np.int64)
     rank[order] = np.arange(len(group)) - (np.cumsum(size) - size)[group[order]]
-    return rank, size
+    return rank

@@ -14,7 +14,7 @@ from banditplex.backend.lists import Neighbours, ranges
 GROUP_ENTRIES = 1 << 24  # entries of the matrices that are multiplied at once
 ENUMERATED_AT_ONCE = 1 << 9  # pairs whose paths torch enumerates at once: up to CAP * CAP paths each
 DENSE = 0.25  # arcs per pair of rows from which on matrices are multiplied; below, compiled loops follow walks
-LONG = 32  # times as many neighbours as are looked for, from which on they are searched one by one
+LONG = 32  # a list that is so many times as long as the nodes looked for is searched, not walked along
 CAP = 32  # neighbours of a node that an enumeration visits; where a node has more, some stand for all
 
 
@@ -171,7 +171,7 @@ def _paths(
     ends: Any, nodes: Any, indptr: Any, neighbour: Any, arc_row: Any, arc_degree: Any, cap: Any, num_nodes: Any,
     result: Any,
 ) -> None:  # fmt: skip
-    # For each node, the last pair whose far end is next to it, and the last one that visits it there
+    # For each node, the last pair whose far end is next to it, and the last one of which it is among the visited
     next_to, visits = np.full(num_nodes, -1, np.int32), np.full(num_nodes, -1, np.int32)
     share, chosen = np.empty(num_nodes), np.empty(cap, np.int64)
     for i in range(len(result)):

@@ -174,7 +174,7 @@ def fit_in(
     reading: Mapping[str, Any] | None = None, notes: Sequence[str] = (), resume: bool = False, force: bool = False,
     on_epoch: "Callable[[LinkPredictor, dict[str, Any]], Any] | None" = None,
 ) -> "LinkPredictor":  # fmt: skip
-    """Fit a model in a run folder, with a checkpoint after each epoch, and save it there with a table of its gains.
+    """Fit a model in a run folder, with checkpoints on the way, and save it there with a table of its gains.
 
     With `resume`, the run in the folder continues; `targets` and `settings` that are not given stay as they were. With
     `force`, a run in the folder is replaced. `reading` says how the data were read, for those who resume the run, and

@@ -115,7 +115,7 @@ def split(
     how = check_options(mx, hide, negatives=negatives, each=each, share=share)
     rng, pairs = stream(seed, "split"), _LinkedPairs.of(mx, how.visibility)
     count = np.clip(np.rint(share * pairs.size), 1, np.maximum(pairs.size - 1, 0))  # at least 1, and never all
-    out = pairs.edges(random_ranks(pairs.stratum, rng)[0] < count[pairs.stratum])
+    out = pairs.edges(random_ranks(pairs.stratum, rng) < count[pairs.stratum])
     _tell_scarce(mx, out - 1, how)
     return _hold_out(mx, out, ~out, rng, how)
 
@@ -143,7 +143,7 @@ def k_fold(
     """
     how = check_options(mx, hide, negatives=negatives, each=each, folds=folds)
     rng, pairs = stream(seed, "folds"), _LinkedPairs.of(mx, how.visibility, at_least=folds)
-    rank = random_ranks(pairs.stratum, rng)[0]
+    rank = random_ranks(pairs.stratum, rng)
     fold = (rank + rng.integers(0, folds, len(pairs.size))[pairs.stratum]) % folds
     fold = np.where(pairs.size[pairs.stratum] > 1, fold, -1)
     _tell_scarce(mx, np.where(pairs.index >= 0, fold[pairs.index], -1), how)

@@ -122,7 +122,7 @@ def _ranked(data: Split, full: Multiplex, rng: np.random.Generator) -> dict[str,
     """Return some held-out edges of each layer, each with as many random and as many hard negatives of its own."""
     edges = data.label == 1
     layer, pairs = data.layer[edges], data.pairs[edges]
-    some = random_ranks(layer, rng)[0] < max(RANKED // len(np.unique(layer)), LEAST_RANKED)
+    some = random_ranks(layer, rng) < max(RANKED // len(np.unique(layer)), LEAST_RANKED)
     layer, pairs = layer[some], pairs[some]
     known = Visibility.of_split(data.hide, full).test_negatives(full, data.train)
     chosen, ranked = replace(data, layer=layer, pairs=pairs, label=np.ones(len(layer), np.int64)), {}

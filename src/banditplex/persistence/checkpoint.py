@@ -1,8 +1,9 @@
 """Checkpoints: a training that was stopped, whenever and however, continues as if nothing had happened.
 
-A checkpoint is one file in the folder of a run. It holds the state of the trainer after an epoch (weights and their
-moving average, optimizer, policies, random streams, history, early stopping) and the identity of the run: its settings
-and its data. On a CPU a resumed run ends with exactly the bits of an uninterrupted one.
+A checkpoint is one file in the folder of a run. It holds the state of the trainer after an epoch, the last or one
+shortly before (weights and their moving average, optimizer, policies, random streams, history, early stopping), and the
+identity of the run: its settings and its data. On a CPU a resumed run ends with exactly the bits of an uninterrupted
+one.
 """
 
 import copy
@@ -70,7 +71,7 @@ class Checkpoint:
         self._members, self._arguments = members, dict(arguments or {})
         self._identity = identify(mx, members.trainers[0])
         self._lock: Lock | None = None
-        self._saved = -EVERY
+        self._saved = float("-inf")  # when
         self._group = members.trainers[0].data.group
 
     @contextmanager
