@@ -28,8 +28,6 @@ QUICK: dict[str, Any] = {}
 METRICS = ("hard_mrr", "roc_auc")
 UNRANKED = ("roc_auc", "average_precision", "f1", "ap_at_50", *(f"median_{name}" for name in MEDIANS))
 """Metrics of leaderboards without rankings."""
-FORMER = ("union",)
-"""Variants of our learner that committed leaderboards have, and this version has not."""
 
 
 class Board(NamedTuple):
@@ -42,8 +40,8 @@ class Board(NamedTuple):
 def add_options(parser: ArgumentParser) -> None:
     """Add the options of this experiment."""
     parser.add_argument(
-        "--folder", default="docs/results/leaderboard", metavar="DIR",
-        help="folder of the folders that `banditplex compare -o` wrote; default: docs/results/leaderboard",
+        "--folder", default="docs/results/rankings", metavar="DIR",
+        help="folder of the folders that `banditplex compare -o` wrote; default: docs/results/rankings",
     )  # fmt: skip
 
 
@@ -67,7 +65,7 @@ def measure(board: Board) -> Iterator[Row]:
         table: Any = tests.pivot_table(metric, "seed", "method").dropna(axis=1)
         if OURS not in table:
             raise InputError(f"{board.folder}: expected results of the method {OURS!r} with every seed, got some.")
-        for method in [name for name in table if name not in {*VARIANTS, *FORMER}]:
+        for method in [name for name in table if name not in VARIANTS]:
             gap = (table[OURS] - table[method]).to_numpy()
             error = corrected_t(gap, ratio=ratio).error if len(gap) > 1 else None
             yield {

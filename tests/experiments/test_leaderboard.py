@@ -7,7 +7,7 @@ from experiments.leaderboard import Board, measure, report
 from experiments.runner import run
 from tests.refusals import refuses
 
-AUC = {"default": (0.8, 0.9), "svd": (0.85, 0.9), "katz": (0.5, 0.7), "union": (0.99, 0.99)}
+AUC = {"default": (0.8, 0.9), "svd": (0.85, 0.9), "katz": (0.5, 0.7), "uniform": (0.99, 0.99)}
 
 
 def row(method, seed, auc, **more):
