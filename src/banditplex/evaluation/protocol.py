@@ -28,7 +28,6 @@ from banditplex.storage.rows import Row, RowStore
 
 Progress = Callable[[int, int, list[Row]], Any]
 METRICS = ("accuracy", "roc_auc", "average_precision", "ap_at_50", "f1", "mrr", *(f"hits_at_{cut}" for cut in AT))
-LATER = ("after", "fixed")  # settings that files of earlier versions do not have
 MIN_TRAIN_EDGES = 5  # a layer is tested in a fold if at least so many of its edges are left for training
 
 
@@ -370,5 +369,4 @@ def _describe_protocol(protocol: EvaluationProtocol, scorers: Mapping[str, Any],
             return item.tolist()
         return getattr(item, "__qualname__", type(item).__name__)
 
-    settings = {name: value for name, value in vars(protocol).items() if value is not None or name not in LATER}
-    return json.loads(json.dumps(settings | {"methods": methods}, default=convert)) | {"data": describe_data(mx)}
+    return json.loads(json.dumps(vars(protocol) | {"methods": methods}, default=convert)) | {"data": describe_data(mx)}

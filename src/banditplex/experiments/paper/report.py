@@ -49,9 +49,8 @@ FIGURES: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
 PANEL, LETTERS = 3.8, 12  # the width of a panel in inches, and letters of a title that fit into an inch
 
 
-def write_figures(runs: Runs, folder: Path, names: Iterable[str] = FIGURES) -> None:
+def write_figures(curves: pd.DataFrame, folder: Path, names: Iterable[str] = FIGURES) -> None:
     """Draw figures as PNG and SVG."""
-    curves = curve_table(runs)
     for name in names:
         draw(curves, folder, name)
 
@@ -103,17 +102,17 @@ _text_table = partial(markdown_table, numbers=False)
 
 def write(runs: Runs, folder: Path, *, command: str, size: Size) -> list[Finding]:
     """Write all files but the rows into a folder that exists; return what was found."""
-    found = findings(runs)
+    found, curves = findings(runs), curve_table(runs)
     records: Any = pd.DataFrame(as_records(found))
     texts = {
-        CURVES: curve_table(runs).to_csv(index=False, float_format="%.4f", lineterminator="\n"),
+        CURVES: curves.to_csv(index=False, float_format="%.4f", lineterminator="\n"),
         f"{CLAIMS}.csv": records.to_csv(index=False, float_format="%.4g", lineterminator="\n"),
         f"{CLAIMS}.md": claims_page(runs, found),
         INDEX: index_page(runs, found, command=command, size=size),
     }
     for name, text in texts.items():
         replace_file(folder / name, text.encode())
-    write_figures(runs, folder)
+    write_figures(curves, folder)
     return found
 
 
