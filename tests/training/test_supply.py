@@ -10,7 +10,7 @@ from banditplex.nn import compute_pair_features, known
 from banditplex.pairs.visibility import HIDE
 from banditplex.training import supply
 from banditplex.training.config import Config
-from banditplex.training.supply import TURNS, Supply
+from banditplex.training.supply import KEPT_NEGATIVES, Supply
 from tests.nn.test_graph import random_multiplex
 from tests.quick import every
 from tests.training.test_data import data_of
@@ -34,7 +34,7 @@ def test_negatives_are_never_edges(evidence, hide, directed):
         for u, v in data.train_mx.edges(layer).T.tolist()
         for ends in ([(u, v)] if directed and hide == "edge" else [(u, v), (v, u)])
     }
-    for pairs, _ in epochs(data, range(TURNS + 1)):
+    for pairs, _ in epochs(data, range(KEPT_NEGATIVES + 1)):
         edges, negatives = pairs.tolist()
         assert edges == data.train_edges.pairs.tolist()
         for (u, v), target in zip(negatives, data.targets[data.train_edges.instance].tolist(), strict=True):
@@ -45,10 +45,12 @@ def test_negatives_are_never_edges(evidence, hide, directed):
 
 def test_negatives_with_evidence_take_turns():
     data = data_of(random_multiplex(1, num_nodes=30, num_edges=120))
-    found = [pairs[1].tolist() for pairs, _ in epochs(data, range(2 * TURNS))]
-    assert found[:TURNS] == found[TURNS:]
-    assert all(a != b for a, b in combinations(found[:TURNS], 2))
-    assert [pairs[1].tolist() for pairs, _ in epochs(data, range(TURNS))] == found[:TURNS]  # so that a run can go on
+    found = [pairs[1].tolist() for pairs, _ in epochs(data, range(2 * KEPT_NEGATIVES))]
+    assert found[:KEPT_NEGATIVES] == found[KEPT_NEGATIVES:]
+    assert all(a != b for a, b in combinations(found[:KEPT_NEGATIVES], 2))
+    assert [pairs[1].tolist() for pairs, _ in epochs(data, range(KEPT_NEGATIVES))] == found[
+        :KEPT_NEGATIVES
+    ]  # so that a run can go on
     assert epochs(data, [0], seed=1)[0][0][1].tolist() != found[0]
 
 
@@ -66,7 +68,7 @@ def test_columns_of_other_layers_are_kept_if_they_are_needed_often_and_are_few(m
 
 def test_negatives_without_evidence_are_drawn_anew():
     data = data_of(random_multiplex(1, num_nodes=30, num_edges=120), evidence="drawn")
-    found = epochs(data, range(2 * TURNS))
+    found = epochs(data, range(2 * KEPT_NEGATIVES))
     assert all(evidence is None for _, evidence in found)
     assert all(a[1].tolist() != b[1].tolist() for (a, _), (b, _) in combinations(found, 2))
 

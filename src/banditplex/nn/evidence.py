@@ -117,15 +117,14 @@ class Evidence:
 
         The other layers `having` the pairs count in directed graphs; they are looked up if they are not given.
 
-        In the target layer: log(1 + paths of length 3), the same weighted; log of the layer's share of all
-        edges. In the union:
-        log(1 + common neighbours), log(1 + Adamic-Adar), sqrt(resource allocation), both kinds of paths; with the
-        number of layers of an edge as its weight: log(1 + sum of products), log(1 + sum of minima), sqrt(weighted
-        resource allocation). Across target layer and union: log(1 + count), log(1 + Adamic-Adar), sqrt(resource
-        allocation) of nodes next to one end in the one and to the other end in the other. Of the other layers:
-        log(1 + layers with the pair), and logs of the smaller and larger number of edges of its nodes; if directed also
-        log(1 + layers with the edge) and log(1 + layers with the reverse edge). Then what `Spectral` says of the target
-        layer and of the union. With pools, the columns of the union follow for the pool of the target.
+        In the target layer: log(1 + paths of length 3), the same weighted; log of the layer's share of all edges. In
+        the union: log(1 + common neighbours), log(1 + Adamic-Adar), sqrt(resource allocation); with the number of
+        layers of an edge as its weight: log(1 + sum of products), log(1 + sum of minima), sqrt(weighted resource
+        allocation); both kinds of paths. Across target layer and union: log(1 + count), log(1 + Adamic-Adar),
+        sqrt(resource allocation) of nodes next to one end in the one and to the other end in the other. Of the other
+        layers: log(1 + layers with the pair), and logs of the smaller and larger number of edges of its nodes; if
+        directed also log(1 + layers with the edge) and log(1 + layers with the reverse edge). Then what `Spectral` says
+        of the target layer and of the union. With pools, the columns of the union follow for the pool of the target.
         """
         lists, union = self.graph.both, torch.full_like(target, self.graph.num_plain)
         row = lists.rows_of(pairs, target)

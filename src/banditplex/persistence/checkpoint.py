@@ -57,7 +57,7 @@ SCHEMA = {
     "state": _STATE, "finished": [_STATE],
     "generators": (type(None), {"cpu": ANYTHING, "cuda": [ANYTHING]}),
 }  # fmt: skip
-EVERY = 1.0  # seconds between two saves at least; with 740 edges, saving each epoch took nearly as long as training
+EVERY = 1.0  # seconds between two checkpoints; with 740 edges, one in each epoch took nearly as long as training
 LONGER = ("epochs", "patience")  # settings that may grow when a run is resumed: it is trained longer
 
 

@@ -223,7 +223,7 @@ class Config:
 
     @property
     def stacks(self) -> bool:
-        """Whether others may be put beside networks: not beside a single one that was asked for."""
+        """Whether others stand beside networks: not with drawn layers alone, few epochs or one network if given."""
         return self.sees_all and (self.epochs >= LONG if self.members == AUTO else int(self.members) > 1)
 
     @property

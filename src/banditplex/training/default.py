@@ -1,12 +1,12 @@
 """The default model, from top to bottom: all that `LinkPredictor.fit` learns, in the order in which it is learnt.
 
-    1. panels        for each target, the layers that are pooled with it; bandits find them
+    1. panels        for each target, the layers that are pooled with it; if there are many, bandits find them
     2. networks      several, trained in turn, each without validation edges of its own; they see the target, its panel,
                      the union of all layers, and layers drawn by bandits, which go on learning from one to the next
     3. layers        the most probable ones of each target, as many as the validation edges ask for
     4. regression    for each target a logistic regression on the columns that the networks see; in a large multiplex,
                      which has one network, one regression for all targets
-    5. vectors       of nodes and layers (ComplEx), learnt in folds, in a second thread beside the networks
+    5. vectors       of nodes and layers (ComplEx), learnt in folds; on a CPU, in a second thread beside the networks
     6. stacking      how much networks, regression and vectors count, from the validation edges
     7. calibration   from scores to probabilities, from the validation edges and a sample of unknown pairs
     8. fitted model  a value that answers; nothing is learnt in it
@@ -62,7 +62,7 @@ def make_networks(mx: Multiplex, targets: Sequence[Name] | None, config: Config,
 
 
 def learn(networks: Members, after_epoch: Callable[[list[dict[str, Any]]], bool]) -> Learnt:
-    """Train networks until `after_epoch` ends it, then the rest; another thread learns vectors."""
+    """Train the networks, until all have finished or `after_epoch` says so, then learn what comes after them."""
     first = networks.trainers[0]
     configs = [replace(first.config, seed=member_seed(first.config.seed, each)) for each in range(networks.count)]
     steps, wanted = learn_vectors(first.data, configs), alone_on_cpu(first.data)

@@ -1,12 +1,12 @@
 """Find: which layers to pool with each target (its panel), before the networks are trained.
 
     1. screen   with very many layers, one pass over all edges keeps the most promising ones
-    2. explore  bandits draw several of them per round; a small network that sees target and drawn layers alone, as the
+    2. explore  with more than 32, bandits draw several per round; a small network that sees target and drawn layers alone, as the
                 paper's does, says what each was worth
     3. compare  regressions on the target, with and without each of the layers drawn most, on pairs they did not learn from
     4. choose   how many of the best to pool: as many as make a regression with the columns of their pool better
 
-The cost grows with the number of targets, and hardly with the number of layers.
+The cost grows with the number of targets; from 32 other layers on, hardly with the number of layers.
 """  # noqa: E501
 
 import math
@@ -52,7 +52,7 @@ ROUNDS, MAX_STEPS = 200, 800
 MAX_EDGES, NEGATIVES = 1_000, 2
 """Edges of a target that regressions learn from and are tested on, and negatives of each."""
 CLEAR = 2.75
-"""Standard errors by which half a layer must lower the loss for it to be pooled; the pool must lower it by one.
+"""Standard errors by which a layer with half its weight must lower the loss to be pooled; the pool must by one.
 
 With 500 layers in groups of 3, half copied, pairs hidden, 97 % of the helpers pass and .4 % of other layers; with whole
 layers and 2 errors, 82 % and .4 % would.

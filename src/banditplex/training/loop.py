@@ -1,8 +1,9 @@
 """The training loop: draw layers, score the batch with them, update the policies and take a gradient step.
 
-Layers that are neither target nor drawn cost a step nothing: what all layers say of its pairs is looked up once. What a
-training starts from is made in `setup`; `data` holds its graphs and edges, `feedback` turns a step into what policies
-learn, `validation` decides when to stop.
+Layers that are neither target nor drawn cost a step nothing: what all layers say of its pairs is looked up once, if it
+can be kept. A layer is worth drawing if its term lowers the link loss of a batch; by how much is what policies learn
+from. What a training starts from is made in `setup`; `data` holds its graphs and edges, `feedback` turns a step into
+what policies learn, `validation` decides when to stop.
 """
 
 import copy
@@ -148,7 +149,7 @@ class Trainer:
         return draw, np.concatenate([target, drawn], 1)
 
     def _score(self, batch: Batch, known: Known | None, later: Later) -> Logits:
-        """Score the pairs of a batch, once the gradient step before has been taken; the encoder does not see them."""
+        """Wait for the gradient step before, then score the pairs of a batch; the encoder does not see their edges."""
         view, query = self.data.train_view, Query(batch.pairs, batch.layers[:, 0], batch.layers[:, 1:], known)
         if not len(batch.row):  # all targets of the step are those of other processes
             return Logits(batch.label, batch.layers[:, 1:].float())

@@ -1,6 +1,6 @@
 """The networks of an ensemble, trained one after the other, each with validation edges of its own.
 
-Every network misses the edges that it is validated on. The mean of several misses none, and the luck of single
+Every network misses the edges that it is validated on. The mean of several misses hardly any, and the luck of single
 divisions, negatives and first weights averages out. The policies go on learning from one network to the next.
 """
 

@@ -21,11 +21,12 @@ from banditplex.training.config import Config
 from banditplex.training.data import TrainingData
 
 LookUp = Callable[[], Known | None]
-TURNS = 4  # negatives of each edge, if evidence is kept
+KEPT_NEGATIVES = 4  # negatives per edge that are drawn once and take turns, if evidence is kept
 KEPT_BYTES, GPU_SHARE = 12 << 30, 0.25
 """Bytes that are kept at most on a CPU, and the share of the memory of a GPU: twice as much is needed for a moment."""
 AT_ONCE, OTHER_BYTES = 3, 1 << 28
-"""Features in other layers are kept if this takes at most so many times as many as are drawn, and so many bytes.
+"""Features in all other layers are computed once if these are at most `AT_ONCE` times as many as drawn layers need in
+all epochs, and take at most `OTHER_BYTES` bytes.
 
 To look up many at once takes a fraction of the time of as many small steps.
 """
@@ -40,14 +41,14 @@ class Supply:
     def __init__(self, data: TrainingData, config: Config, epochs: int = 0, drawn: int = 0) -> None:
         self._data, self._config = data, config
         others = len(data.layer_names) - 1
-        size = 4 * (1 + TURNS) * len(data.train_edges) * others * num_features(data.visibility)[1]
-        self._others = (1 + TURNS) * others <= AT_ONCE * 2 * epochs * drawn and size <= OTHER_BYTES
+        size = 4 * (1 + KEPT_NEGATIVES) * len(data.train_edges) * others * num_features(data.visibility)[1]
+        self._others = (1 + KEPT_NEGATIVES) * others <= AT_ONCE * 2 * epochs * drawn and size <= OTHER_BYTES
 
     @cached_property
     def _keeps(self) -> bool:
         """Whether what is known of pairs is kept; else, or without evidence, the network looks it up in every step."""
         data, columns = self._data, num_evidence(self._data.visibility) + num_features(self._data.visibility)[0]
-        size = (1 + TURNS) * len(data.train_edges) / data.group.size * (KEPT_PER_PAIR + 4 * columns)
+        size = (1 + KEPT_NEGATIVES) * len(data.train_edges) / data.group.size * (KEPT_PER_PAIR + 4 * columns)
         on_gpu = data.device.type == "cuda"
         most = GPU_SHARE * torch.cuda.get_device_properties(data.device).total_memory if on_gpu else KEPT_BYTES
         return data.visibility.evidence and size <= most
@@ -58,7 +59,7 @@ class Supply:
         if not self._keeps:
             both = data.train_edges.pairs, self._negatives(rng)  # sorted by target
             return torch.stack([each.index_select(0, order) for each in both]), None
-        places = torch.stack([order, order + (1 + number % TURNS) * len(data.train_edges.pairs)])
+        places = torch.stack([order, order + (1 + number % KEPT_NEGATIVES) * len(data.train_edges.pairs)])
         return self._kept[0][places], places
 
     def look_ups(self, places: Tensor | None, steps: Iterable[tuple[slice, Any]]) -> Iterator[LookUp]:
@@ -86,7 +87,7 @@ class Supply:
         mine = self._data.mine
         if mine is None:
             return None
-        here = torch.from_numpy(mine).to(self._data.device)[self._data.train_edges.instance].repeat(1 + TURNS)
+        here = torch.from_numpy(mine).to(self._data.device)[self._data.train_edges.instance].repeat(1 + KEPT_NEGATIVES)
         return torch.where(here, torch.cumsum(here, 0) - 1, -1)
 
     @cached_property
@@ -101,11 +102,11 @@ class Supply:
 
     @cached_property
     def _kept(self) -> tuple[Tensor, Known]:
-        """The edges, then `TURNS` negatives of each, as pairs (n, 2), and what is known of this process's share."""
+        """The edges, then their kept negatives, as pairs (n, 2), and what is known of this process's share."""
         data, rng = self._data, stream(self._config.seed, "kept negatives")
-        turns = [self._negatives(rng) for _ in range(TURNS)]
+        turns = [self._negatives(rng) for _ in range(KEPT_NEGATIVES)]
         pairs = torch.cat([data.train_edges.pairs, *turns])
-        asked, target = pairs, self._target.repeat(1 + TURNS)
+        asked, target = pairs, self._target.repeat(1 + KEPT_NEGATIVES)
         if self._own is not None:
             at = torch.nonzero(self._own >= 0).squeeze(1)
             asked, target = asked.index_select(0, at), target.index_select(0, at)
