@@ -313,13 +313,14 @@ def test_a_method_that_can_stop_in_time_is_told_when():
 
 
 @pytest.mark.slow
-def test_training_in_epochs_ends_before_its_time_is_up():
-    """Epochs of .1 s, and .6 of 1 s: six of them, or seven, since the time is up only after the sixth."""
+@pytest.mark.parametrize(("ours", "share"), [(True, 0.6), (False, 0.8)])
+def test_training_in_epochs_ends_before_its_time_is_up(ours, share):
+    """Epochs of .1 s, and .6 of 1 s: six of them, or seven, since the time is up only after the sixth; rivals: .8."""
     part = Parts(multiplex(), "layer").for_test(0)
     plan = Plan(budget=1.0, memory=1.0, device="cpu")
-    rows = measure(Job("epochs", Method("epochs", Epochs), {}, 0, part, plan))
-    assert rows[-1]["parameters"] in (6, 7)
-    assert 0.6 < rows[-1]["fit_seconds"] < 1.0
+    rows = measure(Job("epochs", Method("epochs", Epochs, ours=ours), {}, 0, part, plan))
+    assert rows[-1]["parameters"] in (round(10 * share), round(10 * share) + 1)
+    assert share < rows[-1]["fit_seconds"] < 1.0
 
 
 @pytest.mark.slow

@@ -54,8 +54,9 @@ def measure(job: Job) -> list[Row]:
     scorer = limit(copy_scorer(job.method.make(**job.settings), job.seed, data.hide), plan.device, seconds)
     start_device(plan.device)
     in_epochs = "on_epoch" in inspect.signature(scorer.fit).parameters
+    most = seconds * (OURS_EARLY if job.method.ours else EARLY)
     with limited(seconds, memory) as fitted:
-        early = {"on_epoch": lambda *_: fitted.elapsed() > OURS_EARLY * seconds} if in_epochs else {}
+        early = {"on_epoch": lambda *_: fitted.elapsed() > most} if in_epochs else {}
         scorer.fit(data.train, targets=targets, **early)
     with limited(seconds, memory, before=fitted.before) as scored:
         rows = score_split(scorer, data, targets, metrics=TOLD_APART, threshold=None)
