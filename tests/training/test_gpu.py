@@ -9,7 +9,7 @@ import banditplex as bx
 from banditplex.backend.packing import EdgeTensors
 from banditplex.datasets import planted
 from banditplex.nn import neighbour_sampling as sampling
-from banditplex.nn.vectors import Folds, Vectors
+from banditplex.nn.vectors import SETS, Folds, Vectors
 from banditplex.pairs.visibility import Visibility
 from banditplex.persistence.checkpoint import restore, snapshot
 from banditplex.training import vectors
@@ -123,7 +123,11 @@ def test_vectors_are_learnt_alike(mx, candidates, monkeypatch):
     folds = Folds.draw(mx, torch.Generator().manual_seed(0), everywhere=False)
     empty.node_group.copy_(folds.node)
     empty.layer_group.copy_(folds.layer)
-    cpu, gpu = (run_to_end(vectors.learn(EdgeTensors.of(mx, device), empty.to(device), 3)) for device in ("cpu", GPU))
+    parts = [vectors.learn(EdgeTensors.of(mx, device), None, empty.to(device), 3) for device in ("cpu", GPU)]
+    assert [len(some) for some in parts] == [SETS, 1]  # all models in each step
+    cpu, gpu = (
+        [torch.cat(each) for each in zip(*(run_to_end(part.steps) for part in some), strict=True)] for some in parts
+    )
     for there, here in zip(gpu, cpu, strict=True):
         np.testing.assert_allclose(there.cpu(), here, atol=1e-3)
 

@@ -1,4 +1,5 @@
 import threading
+import time
 from concurrent.futures import CancelledError
 
 import pytest
@@ -36,10 +37,12 @@ def counting(seen, steps, go):
 @pytest.mark.usefixtures("three_threads")
 def test_a_generator_runs_in_a_second_thread_while_the_first_goes_on():
     seen, go = [], threading.Event()
-    with begun(counting(seen, 3, go), wanted=True) as value:
+    with begun([counting(seen, 3, go)], 1, wanted=True) as values:
         assert seen == []  # it waits for this thread
         go.set()
-        assert value() == "done"
+        while not seen:  # it has not begun
+            time.sleep(0.01)
+        assert values(slice(None)) == ["done"]
     assert [(step, threads) for step, _, threads in seen] == [(0, 1), (1, 1), (2, 1)]
     assert threading.get_ident() not in {thread for _, thread, _ in seen}
     assert torch.get_num_threads() == 3
@@ -48,9 +51,9 @@ def test_a_generator_runs_in_a_second_thread_while_the_first_goes_on():
 def test_without_a_second_thread_a_generator_runs_when_its_value_is_asked_for():
     seen, go = [], threading.Event()
     go.set()
-    with begun(counting(seen, 2, go), wanted=False) as value:
+    with begun([counting(seen, 2, go)], 1, wanted=False) as values:
         assert seen == []
-        assert value() == "done"
+        assert values(slice(None)) == ["done"]
     assert [thread for _, thread, _ in seen] == [threading.get_ident()] * 2
 
 
@@ -59,7 +62,7 @@ def test_a_generator_ends_at_its_next_step_if_the_block_is_left():
     """As after Ctrl-C: nobody waits for 10^9 steps."""
     seen, go = [], threading.Event()
     go.set()
-    with pytest.raises(KeyboardInterrupt), begun(counting(seen, 10**9, go), wanted=True):
+    with pytest.raises(KeyboardInterrupt), begun([counting(seen, 10**9, go)], 1, wanted=True):
         raise KeyboardInterrupt
     assert len(seen) < 10**6
     with pytest.raises(CancelledError):
@@ -72,8 +75,32 @@ def test_an_error_of_a_generator_comes_when_its_value_is_asked_for():
         yield
         raise ZeroDivisionError
 
-    with begun(fails(), wanted=True) as value, pytest.raises(ZeroDivisionError):
-        value()
+    with begun([fails()], 1, wanted=True) as values, pytest.raises(ZeroDivisionError):
+        values(slice(None))
+
+
+@pytest.mark.usefixtures("three_threads")
+@pytest.mark.parametrize("ahead", [1, 3])
+def test_who_asks_for_values_runs_those_that_have_not_begun_the_last_first(ahead):
+    """The second thread waits in the first generator until the second one lets it go on; nobody asks for the fourth."""
+    go, order = threading.Event(), []
+
+    def job(number):
+        order.append((number, threading.get_ident()))
+        if number == 0:
+            assert go.wait(10)
+        if number == 1:
+            go.set()
+        yield
+        return number
+
+    with begun([job(number) for number in range(4)], ahead, wanted=True) as values:
+        while not order:  # the second thread has not begun
+            time.sleep(0.01)
+        assert values(slice(3)) == [0, 1, 2]
+    here = threading.get_ident()
+    assert [number for number, thread in order if thread == here] == [2, 1]
+    assert sorted(number for number, _ in order) == [0, 1, 2]
 
 
 @pytest.mark.usefixtures("three_threads")

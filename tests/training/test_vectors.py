@@ -28,7 +28,7 @@ from banditplex.training import vectors as training
 from banditplex.training.config import Config
 from banditplex.training.data import prepare
 from banditplex.training.threads import run_to_end
-from banditplex.training.vectors import PENALTY, Draws, Questions, Step, descent, edges_to_learn, learn
+from banditplex.training.vectors import PENALTY, Draws, Questions, Step, descent, edges_to_learn, learn, vectors_begun
 from tests.quick import every
 from tests.training.stacked import stacked
 
@@ -61,9 +61,15 @@ def vectors_of(mx, node=None, layer=None, *, hide="edge"):
     return vectors
 
 
+def all_of(parts):
+    """The vectors of nodes and of layers of all models, which learn in parts."""
+    place = torch.argsort(torch.tensor([each for part in parts for each in part.models]))
+    return [torch.cat(each)[place] for each in zip(*(run_to_end(part.steps) for part in parts), strict=True)]
+
+
 def learnt(mx, seed=0, **options):
     """Vectors that were learnt from the edges of a multiplex."""
-    return vectors_of(mx, *run_to_end(learn(EdgeTensors.of(mx, "cpu"), vectors_of(mx, **options), seed)), **options)
+    return vectors_of(mx, *all_of(learn(EdgeTensors.of(mx, "cpu"), None, vectors_of(mx, **options), seed)), **options)
 
 
 def fold_of(vectors, u, v, layer):
@@ -229,11 +235,11 @@ def test_vectors_of_a_fold_do_not_depend_on_its_edges(hide, directed, sampled, s
     monkeypatch.setattr(scoring, "FEW_EDGES", 0 if sets == 1 else 20_000)
     mx = random_mx(directed)
     vectors = vectors_of(mx, hide=hide)
-    whole = run_to_end(learn(EdgeTensors.of(mx, "cpu"), vectors, 5))
+    whole = all_of(learn(EdgeTensors.of(mx, "cpu"), None, vectors, 5))
     for number, fold in ((0, 0), (sets - 1, 1)):
         out = (vectors.fold(*edges_of(mx))[number] == fold).numpy()
         assert out.any()
-        some = run_to_end(learn(EdgeTensors.of(mx.keep_edges(~out), "cpu"), vectors, 5))
+        some = all_of(learn(EdgeTensors.of(mx.keep_edges(~out), "cpu"), None, vectors, 5))
         place = number * vectors.node.shape[1] + fold
         for before, after in zip(whole, some, strict=True):
             assert torch.equal(before[place], after[place])
@@ -355,7 +361,7 @@ def test_a_fold_without_edges_keeps_its_first_vectors():
     """One edge: all folds of a set begin alike, and learn from the edge, but for the fold that the edge is in."""
     mx = bx.Multiplex.from_edges([0], [1], ["a"], num_nodes=12)
     vectors = vectors_of(mx)
-    node, layer = run_to_end(learn(EdgeTensors.of(mx, "cpu"), vectors, 3))
+    node, layer = all_of(learn(EdgeTensors.of(mx, "cpu"), None, vectors, 3))
     first = torch.randn(SETS, 12, 2 * DIMENSION, generator=torch.Generator().manual_seed(3)) / DIMENSION**0.5
     for number, own in enumerate(fold_of(vectors, 0, 1, 0)):
         for fold, found in enumerate(node.view(SETS, FOLDS, 12, -1)[number]):
@@ -387,12 +393,14 @@ def test_steps_are_those_of_adagrad_with_a_falling_rate(sets, monkeypatch):
     _, models, width = shape_of(mx)
     shapes = [(sets * models, rows, width if sets == 1 else 1) for rows in (30, 3)]
     given = [[(0.5 + torch.rand(each)).expand(*each[:2], width) for each in shapes] for _ in range(steps)]
-    gradients = iter(given)
-    for name, value in (("EPOCHS", 0), ("FEWEST", steps), ("descent", lambda *_: next(gradients))):
+    for name, value in (("EPOCHS", 0), ("FEWEST", steps)):
         monkeypatch.setattr(training, name, value)
-    found = run_to_end(learn(EdgeTensors.of(mx, "cpu"), vectors_of(mx), 3))
-    monkeypatch.setattr(training, "descent", lambda *_: [torch.zeros_like(each) for each in given[0]])
-    begun = run_to_end(learn(EdgeTensors.of(mx, "cpu"), vectors_of(mx), 3))
+    parts = learn(EdgeTensors.of(mx, "cpu"), None, vectors_of(mx), 3)
+    gradients = iter([[each[part.models] for each in gradient] for part in parts for gradient in given])
+    monkeypatch.setattr(training, "descent", lambda *_: next(gradients))
+    found = all_of(parts)
+    monkeypatch.setattr(training, "descent", lambda *some: [torch.zeros_like(each) for each in some[:2]])
+    begun = all_of(learn(EdgeTensors.of(mx, "cpu"), None, vectors_of(mx), 3))
     expected = [each.clone().requires_grad_() for each in begun]
     optimizer = torch.optim.Adagrad(expected)
     for step, gradient in enumerate(given):
@@ -417,8 +425,9 @@ def test_answers_are_compared_with_all_of_few_nodes_or_with_a_sample(sets, full,
     for name, value in (("EPOCHS", 0), ("FULL_SOFTMAX", full), ("CANDIDATES", 2), ("descent", descent)):
         monkeypatch.setattr(training, name, value)
     mx = random_mx()
-    run_to_end(learn(EdgeTensors.of(mx, "cpu"), vectors_of(mx), 3))
-    assert len(seen) == training.FEWEST
+    all_of(learn(EdgeTensors.of(mx, "cpu"), None, vectors_of(mx), 3))
+    parts = sets if sets > 1 else shape_of(mx)[1]  # a set, or a model of one set
+    assert len(seen) == training.FEWEST * parts
     if most is None:
         assert all(each == list(range(30)) for each in seen)
     else:
@@ -547,13 +556,31 @@ def test_edges_that_any_member_holds_out_are_held_out(hide, monkeypatch):
     assert sum(held_out) > len(every[0].validation_edges)
 
 
+def test_long_vectors_score_validation_edges_before_the_others_are_learnt(alone, monkeypatch):
+    """What is left to learn shifts these scores by the usual one of their target, and changes nothing else of them."""
+    monkeypatch.setattr(training, "FEWEST", 5)
+    config = Config(device="cpu").checked()
+    data = prepare(random_mx(), np.arange(3), config)
+    with torch.no_grad(), vectors_begun(data, [config]) as begun:
+        vectors = begun.judged()
+        assert vectors.node[0, BUT_VALIDATION].any()
+        assert not vectors.node[0, ALL_EDGES].any()
+        chosen = data.validation_edges
+        pairs, target = torch.from_numpy(chosen.pairs), torch.from_numpy(chosen.instance)
+        before = vectors.score(pairs, target, held_out=True)
+        begun.finish()
+        after = vectors.score(pairs, target, held_out=True)
+    assert vectors.node.flatten(2).any(2).all()
+    torch.testing.assert_close(before, after + vectors.usual[target], rtol=1e-4, atol=1e-5)
+
+
 def test_one_model_of_long_vectors_does_not_depend_on_edges_that_are_held_out(alone, monkeypatch):
     monkeypatch.setattr(training, "FEWEST", 5)
     mx = random_mx()
     edges, held_out = EdgeTensors.of(mx, "cpu"), torch.arange(mx.num_edges) % 5 == 1
     vectors = vectors_of(mx)
-    whole = run_to_end(learn(edges, vectors, 5, held_out))
-    some = run_to_end(learn(edges.keep(~held_out), vectors, 5))
+    whole = all_of(learn(edges, held_out, vectors, 5))
+    some = all_of(learn(edges.keep(~held_out), None, vectors, 5))
     for before, after in zip(whole, some, strict=True):
         assert torch.equal(before[BUT_VALIDATION], after[BUT_VALIDATION])
         assert not torch.equal(before[ALL_EDGES], after[ALL_EDGES])

@@ -76,13 +76,8 @@ class EdgeTensors:
         low, high = torch.minimum(self.source, self.destination), torch.maximum(self.source, self.destination)
         order = _order(self.layer * self.num_nodes + low, high, self.num_nodes, self.num_layers * self.num_nodes)
         columns = torch.stack([self.layer, low, high]).index_select(1, order)
-        new = torch.ones_like(order, dtype=torch.bool)
-        new[1:] = (columns[:, 1:] != columns[:, :-1]).any(0)
-        first = torch.nonzero(new).squeeze(1)
-        weight = None
-        if self.weight is not None:
-            size = torch.diff(first, append=first.new_tensor([len(order)]))
-            weight = _reduce(self.weight.index_select(0, order), size, "max")
+        first, size = _runs(columns)
+        weight = None if self.weight is None else _reduce(self.weight.index_select(0, order), size, "max")
         layer, low, high = columns.index_select(1, first)
         return EdgeTensors(self.num_nodes, self.num_layers, False, low, high, layer, weight)
 
@@ -122,11 +117,21 @@ def pool(edges: EdgeTensors, layer: Tensor, number: Tensor, first: int) -> tuple
     at = torch.arange(len(which), device=layer.device) + (bounds[layer] - torch.cumsum(size, 0) + size)[which]
     ends = torch.add(edges.destination[at], edges.source[at], alpha=edges.num_nodes)
     order = _order(number[which], ends, edges.num_nodes**2, int(number[-1]) + 1)
-    pairs, count = torch.unique_consecutive(torch.stack([number[which], ends])[:, order], dim=1, return_counts=True)
+    both = torch.stack([number[which], ends]).index_select(1, order)
+    first_of, count = _runs(both)
+    pairs = both.index_select(1, first_of)
     weight = None if edges.weight is None else _reduce(edges.weight[at[order]], count, "sum")
     source, destination = pairs[1] // edges.num_nodes, pairs[1] % edges.num_nodes
     layers = first + int(number[-1]) + 1
     return EdgeTensors(edges.num_nodes, layers, edges.directed, source, destination, first + pairs[0], weight), count
+
+
+def _runs(columns: Tensor) -> tuple[Tensor, Tensor]:
+    """Return where runs of equal columns (m, n) begin, and how long they are."""
+    new = torch.ones(columns.shape[1], dtype=torch.bool, device=columns.device)
+    new[1:] = (columns[:, 1:] != columns[:, :-1]).any(0)
+    first = torch.nonzero(new).squeeze(1)
+    return first, torch.diff(first, append=first.new_tensor([columns.shape[1]]))
 
 
 class _Side(NamedTuple):

@@ -21,12 +21,12 @@ from banditplex.nn import PackedGraph
 from banditplex.nn.evidence import Evidence
 from banditplex.nn.known import Known
 from banditplex.nn.pair_features import compute_pair_features, num_features
+from banditplex.nn.paths import FEW_PAIRS
 from banditplex.nn.view import View
 from banditplex.pairs.visibility import Visibility
 
 MAX_OTHERS = 40  # with more layers than this, columns of each other layer are left out
 COLUMNS_AT_ONCE = 1 << 16  # pairs described at once
-LARGEST_TABLE = 1 << 20  # pairs of nodes of a layer whose paths are counted in a table; of larger layers, sampled
 
 
 class Linked(NamedTuple):
@@ -75,7 +75,7 @@ class StructuralColumns:
         graph = self.graph
         if self._only is not None:
             graph = graph.only(torch.tensor([self._only, graph.num_layers - 1]))
-        evidence = replace(Evidence.of(graph, self.visibility), largest_table=LARGEST_TABLE)
+        evidence = replace(Evidence.of(graph, self.visibility), largest_table=FEW_PAIRS)
         return View(graph, self.visibility, evidence)
 
     @property

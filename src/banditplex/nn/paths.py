@@ -15,6 +15,8 @@ from banditplex.nn.graph import PackedGraph
 
 TABLE = 1 << 26
 """Entries of all tables together; beyond it, the paths of the layers with the lowest mean degree are enumerated."""
+FEW_PAIRS = 1 << 20
+"""Entries of a table where few pairs are asked about: those of larger layers take longer than to enumerate paths."""
 
 
 @dataclass(frozen=True, eq=False)

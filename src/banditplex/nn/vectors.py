@@ -115,6 +115,10 @@ class Vectors(nn.Module):
         """Whether vectors have more numbers than usual; then there is one set."""
         return self.node.shape[3] > 2 * DIMENSION
 
+    def judges(self) -> set[int]:
+        """Return which models of all sets score validation edges; of short vectors, all count as such."""
+        return {BUT_VALIDATION} if self.long else set(range(self.node.shape[:2].numel()))
+
     def fold(self, pairs: Tensor, layer: Tensor) -> Tensor:
         """Return the folds (S, n) of pairs (n, 2) in their layers (n,)."""
         if self.alone:

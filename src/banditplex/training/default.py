@@ -6,7 +6,8 @@
     3. layers        the most probable ones of each target, as many as the validation edges ask for
     4. regression    for each target a logistic regression on the columns that the networks see; in a large multiplex,
                      which has one network, one regression for all targets
-    5. vectors       of nodes and layers (ComplEx), learnt in folds; on a CPU, in a second thread beside the networks
+    5. vectors       of nodes and layers (ComplEx), learnt in folds; on a CPU, in a second thread beside the networks;
+                     those that score no validation edge after stacking, if vectors count
     6. stacking      how much networks, regression and vectors count, from the validation edges
     7. calibration   from scores to probabilities, from the validation edges and a sample of unknown pairs
     8. fitted model  a value that answers; nothing is learnt in it
@@ -22,7 +23,6 @@ from banditplex.arrays import Ints
 from banditplex.multiplex import Multiplex, Name
 from banditplex.nn.ensemble import joined, members_of
 from banditplex.nn.panels import Panels
-from banditplex.nn.vectors import Vectors
 from banditplex.prediction import FittedModel
 from banditplex.rng import stream
 from banditplex.training.calibration import HeldOut, HeldOutPairs, fit
@@ -35,8 +35,7 @@ from banditplex.training.regression import fit_regressions, mean_of
 from banditplex.training.setup import make_trainer
 from banditplex.training.stacking import stack
 from banditplex.training.targets import check_task
-from banditplex.training.threads import alone_on_cpu, begun
-from banditplex.training.vectors import TargetVectors, learn_vectors
+from banditplex.training.vectors import TargetVectors, VectorsInParts, vectors_begun
 
 Find = Callable[[Multiplex, Ints, Config], Panels]
 """Returns the layers to pool with each target."""
@@ -65,16 +64,15 @@ def learn(networks: Members, after_epoch: Callable[[list[dict[str, Any]]], bool]
     """Train the networks, until all have finished or `after_epoch` says so, then learn what comes after them."""
     first = networks.trainers[0]
     configs = [replace(first.config, seed=member_seed(first.config.seed, each)) for each in range(networks.count)]
-    steps, wanted = learn_vectors(first.data, configs), alone_on_cpu(first.data)
-    with begun(steps, wanted=wanted) as vectors:
+    with vectors_begun(first.data, configs) as vectors:
         while not networks.finished and not after_epoch(networks.run_epoch()):
             pass
         networks.finish()
         return complete(networks.trainers, vectors)
 
 
-def complete(trainers: Sequence[Trainer], learnt_vectors: Callable[[], Vectors | None] = lambda: None) -> Learnt:
-    """Learn all that comes after the networks have been trained, but for the vectors."""
+def complete(trainers: Sequence[Trainer], begun: VectorsInParts | None = None) -> Learnt:
+    """Learn all that comes after the networks have been trained; of vectors, what is left if they have been `begun`."""
     every, config = [each.data for each in trainers], trainers[0].config
     # Layers, and what the mean of the networks says with them.
     used = choose_layers(trainers)
@@ -88,9 +86,12 @@ def complete(trainers: Sequence[Trainer], learnt_vectors: Callable[[], Vectors |
     if config.stacks and (fits := fit_regressions(trainers, used)):
         regression = mean_of(fits)
         scores.append(pairs.score(fits))
-    if (vectors := learnt_vectors()) is not None:
+    vectors = None if begun is None else begun.judged()
+    if vectors is not None:
         scores.append(pairs.score([TargetVectors(vectors, data) for data in every]))
     # Stacking, calibration, and all together.
     beside, held_out = stack(scores, regression, vectors, every)
+    if begun is not None and beside is not None and beside.vectors is not None:  # they count
+        begun.finish()
     model = joined(members_of(mean.model), beside)
     return Learnt(replace(mean, model=model, calibration=fit(*held_out)), held_out)

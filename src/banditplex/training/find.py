@@ -27,6 +27,7 @@ from banditplex.nn.evidence import Evidence
 from banditplex.nn.graph import PackedGraph
 from banditplex.nn.known import look_up
 from banditplex.nn.panels import Panels
+from banditplex.nn.paths import FEW_PAIRS
 from banditplex.nn.view import View
 from banditplex.rng import stream
 from banditplex.training.batches import TARGETS
@@ -127,6 +128,7 @@ def pooled_losses(
     visibility = replace(data.visibility, evidence=True)
     graph = PackedGraph.from_edges(EdgeTensors.of(data.full_mx, data.device), union=True, pools=pools)
     evidence = Evidence.of(graph, visibility, Panels.none(data.targets.tolist()))
+    evidence = replace(evidence, largest_table=FEW_PAIRS)
 
     def losses_of(place: int) -> list[Floats]:
         each = compare[place]

@@ -32,7 +32,7 @@ from torch import Tensor
 from banditplex.arrays import Floats, Ints
 from banditplex.backend.packing import EdgeTensors
 from banditplex.nn import PackedGraph, compute_pair_features
-from banditplex.nn.paths import Paths
+from banditplex.nn.paths import FEW_PAIRS, Paths
 from banditplex.nn.spectral import SPECTRAL_FOLDS, fold_of
 from banditplex.rng import stream
 from banditplex.training.data import TrainingData
@@ -181,7 +181,7 @@ class Comparison:
         target = torch.full((len(self.pairs),), self.target, device=data.device)
         table = torch.from_numpy(layers).to(data.device).expand(len(self.pairs), -1)
         own, other = compute_pair_features(graph, self.pairs, target, table, data.visibility, listed=False)
-        paths = Paths.of(graph.only(target[:1]))
+        paths = Paths.of(graph.only(target[:1]), largest=FEW_PAIRS)
         row = paths.lists.rows_of(self.pairs, target)
         longer = torch.log1p(paths.between(self.pairs, target, row))
         others = other.values.view(len(self.pairs), m, other.values.shape[1]).transpose(0, 1)

@@ -24,7 +24,7 @@ LookUp = Callable[[], Known | None]
 KEPT_NEGATIVES = 4  # negatives per edge that are drawn once and take turns, if evidence is kept
 KEPT_BYTES, GPU_SHARE = 12 << 30, 0.25
 """Bytes that are kept at most on a CPU, and the share of the memory of a GPU: twice as much is needed for a moment."""
-AT_ONCE, OTHER_BYTES = 3, 1 << 28
+AT_ONCE, OTHER_BYTES = 3, 1 << 30
 """Features in all other layers are computed once if these are at most `AT_ONCE` times as many as drawn layers need in
 all epochs, and take at most `OTHER_BYTES` bytes.
 

@@ -1,6 +1,6 @@
 """Which threads there are: one trains networks, another learns vectors; in large graphs, steps have a further one."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from threading import Event
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from banditplex.training.loop import Trainer
 
 Value = TypeVar("Value")
+Ask = Callable[[slice], list[Value]]  # returns the values of some generators, once they have ended
 SMALL = 20_000
 """Up to this many edges, one thread per operation of torch: synchronising several costs more than it saves."""
 
@@ -27,19 +28,32 @@ def fitting_threads(num_edges: int) -> Iterator[None]:
 
 
 @contextmanager
-def begun(steps: Generator[None, None, Value], *, wanted: bool) -> Iterator[Callable[[], Value]]:
-    """Run a generator in a second thread, if that is wanted and there may be two; return what waits for its value.
+def begun(jobs: Sequence[Generator[None, None, Value]], ahead: int, *, wanted: bool) -> Iterator[Ask[Value]]:
+    """Run generators in turn in a second thread, if that is wanted and there may be two; return what asks for values.
 
-    Without a second thread it runs when its value is asked for. If the block is left before, it ends at its next step.
+    The first of them, as many as `ahead` says, run at once, the others when they are asked for; each is asked for once.
+    Who asks for some runs those of them that have not begun, the last first, and waits for the others. Without a second
+    thread it runs them all. If the block is left before, a running one ends at its next step.
     """
     if not wanted or num_threads() < 2:
-        yield lambda: run_to_end(steps)
+        yield lambda some: [run_to_end(job) for job in jobs[some]]
         return
     left = Event()
     with make_pool(1) as pool:
-        value = pool.submit(run_to_end, steps, left.is_set)
+        values = [pool.submit(run_to_end, job, left.is_set) for job in jobs[:ahead]]
+
+        def ask(some: slice) -> list[Value]:
+            places = range(len(jobs))[some]
+            values.extend(pool.submit(run_to_end, job, left.is_set) for job in jobs[len(values) : places.stop])
+            own: dict[int, Value] = {}
+            with own_threads(loops=1):
+                for place in reversed(places):
+                    if values[place].cancel():
+                        own[place] = run_to_end(jobs[place])
+            return [own[place] if place in own else values[place].result() for place in places]
+
         try:
-            yield value.result
+            yield ask
         finally:
             left.set()
 

@@ -10,6 +10,7 @@ last bit.
 
 import math
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import NamedTuple
@@ -28,6 +29,7 @@ from banditplex.nn.vectors import BUT_VALIDATION, FOLDS, FORMULA, Folds, Vectors
 from banditplex.rng import stream
 from banditplex.training.config import Config
 from banditplex.training.data import TrainingData, hold_out
+from banditplex.training.threads import Ask, alone_on_cpu, begun
 
 EPOCHS, FEWEST, MOST = 30, 60, 300
 """Passes over the questions of a fold; if these make fewer or more steps than that, there are more or fewer.
@@ -81,32 +83,76 @@ def can_learn(data: TrainingData) -> bool:
     return mx.num_nodes <= MOST_NODES and mx.num_edges <= MOST_EDGES and not data.negatives.only_host
 
 
-@torch.no_grad()
-def learn_vectors(data: TrainingData, members: Sequence[Config]) -> Generator[None, None, Vectors | None]:
-    """Learn vectors from all edges, step by step, and return them, with factors of 0; None: there are to be none.
+class Part(NamedTuple):
+    """Some of the J = S * M models of all sets, and what learns their vectors (j, N, D) and (j, L, D), step by step."""
+
+    models: list[int]
+    steps: Generator[None, None, tuple[Tensor, Tensor]]
+
+
+@dataclass(frozen=True, eq=False)
+class VectorsInParts:
+    """Vectors that are learnt in parts, which do not depend on each other.
+
+    The first `judging` parts are all that scores validation edges. The others are learnt if these say that vectors
+    count.
+    """
+
+    vectors: Vectors
+    parts: Sequence[Part]
+    judging: int
+    data: TrainingData
+    generator: torch.Generator
+    values: Ask[tuple[Tensor, Tensor]]
+
+    def judged(self) -> Vectors:
+        """Return the vectors, with factors of 0, as soon as they can score validation edges."""
+        self._take(slice(self.judging))
+        return self.vectors
+
+    def finish(self) -> None:
+        """Let the vectors have all that is left to learn."""
+        if self.judging < len(self.parts):
+            self._take(slice(self.judging, None))
+
+    @torch.no_grad()
+    def _take(self, some: slice) -> None:
+        """Take over the values of some parts; after the last, look which scores are usual."""
+        vectors, mx, targets = self.vectors, self.data.full_mx, torch.from_numpy(self.data.targets)
+        own = [each.flatten(0, 1) for each in (vectors.node, vectors.layer)]
+        for part, learnt in zip(self.parts[some], self.values(some), strict=True):
+            for all_models, found in zip(own, learnt, strict=True):
+                all_models[part.models] = found
+        if some.stop in (None, len(self.parts)):
+            drawn = torch.randint(mx.num_nodes, (mx.num_layers, USUAL, 2), generator=self.generator)
+            drawn, device = drawn[targets].flatten(0, 1), vectors.usual.device
+            score = vectors.score(drawn.to(device), targets.repeat_interleave(USUAL).to(device))
+            vectors.usual[targets.to(device)] = score.view(-1, USUAL).mean(1)
+        self.data.group.copy_first(vectors.state_dict().values())
+
+
+@contextmanager
+def vectors_begun(data: TrainingData, members: Sequence[Config]) -> Iterator[VectorsInParts | None]:
+    """Begin to learn vectors, on a CPU in a second thread, and return them; None: there are to be none.
 
     `data` is that of the first member; the settings of all `members` say which edges are held out.
     """
-    config = members[0]
+    config, mx, device = members[0], data.full_mx, data.device
     if not config.stacks or not can_learn(data):
-        return None
-    mx, device, first = data.full_mx, data.device, int(stream(config.seed, "vectors").integers(2**62))
-    begin = torch.Generator().manual_seed(first)
-    vectors, folds = Vectors(mx, data.visibility), Folds.draw(mx, begin, everywhere=data.visibility.hides_everywhere)
+        yield None
+        return
+    first = int(stream(config.seed, "vectors").integers(2**62))
+    begin, vectors = torch.Generator().manual_seed(first), Vectors(mx, data.visibility)
+    folds = Folds.draw(mx, begin, everywhere=data.visibility.hides_everywhere)
     vectors.seed.fill_(first)
     vectors.node_group.copy_(folds.node)
     vectors.layer_group.copy_(folds.layer)
     vectors = vectors.to(device)
-    edges, held_out = edges_to_learn(data, members if vectors.long else ())
-    node, layer = yield from learn(edges, vectors, first, held_out)
-    vectors.node.copy_(node.view_as(vectors.node))
-    vectors.layer.copy_(layer.view_as(vectors.layer))
-    targets = torch.from_numpy(data.targets)
-    drawn = torch.randint(mx.num_nodes, (mx.num_layers, USUAL, 2), generator=begin)[targets].flatten(0, 1).to(device)
-    usual = vectors.score(drawn, targets.repeat_interleave(USUAL).to(device)).view(-1, USUAL).mean(1)
-    vectors.usual[targets.to(device)] = usual
-    data.group.copy_first(vectors.state_dict().values())
-    return vectors
+    parts = learn(*edges_to_learn(data, members if vectors.long else ()), vectors, first)
+    judges = vectors.judges()
+    judging = sum(not judges.isdisjoint(part.models) for part in parts)
+    with begun([part.steps for part in parts], judging, wanted=alone_on_cpu(data)) as values:
+        yield VectorsInParts(vectors, parts, judging, data, begin, values)
 
 
 def edges_to_learn(data: TrainingData, members: Sequence[Config]) -> tuple[EdgeTensors, Tensor]:
@@ -122,10 +168,8 @@ def edges_to_learn(data: TrainingData, members: Sequence[Config]) -> tuple[EdgeT
     return edges.keep(wanted), held_out[wanted]
 
 
-def learn(
-    edges: EdgeTensors, vectors: Vectors, seed: int, held_out: Tensor | None = None
-) -> Generator[None, None, tuple[Tensor, Tensor]]:
-    """Learn the vectors (J, N, D) of nodes and (J, L, D) of layers, of the J = S * M models of all sets.
+def learn(edges: EdgeTensors, held_out: Tensor | None, vectors: Vectors, seed: int) -> list[Part]:
+    """Return the parts that learn the models of all sets, those that score validation edges first.
 
     Edges that are `held_out` (E,) are hidden from one model of long vectors; None: there are none.
     """
@@ -143,30 +187,55 @@ def learn(
         hidden[:, BUT_VALIDATION] = held_out
     groups = None if vectors.alone else Folds(vectors.node_group, vectors.layer_group[:, having])
     questions = Questions.of(replace(edges, layer=number, num_layers=len(having)), hidden.flatten(0, 1), groups)
-    values = [node, layer[:, having]]
-    squares = [each.new_zeros(*each.shape[:2], width if vectors.alone else 1) for each in values]
-    penalty, usual = PENALTY * (1 + vectors.alone), (MOST, FULL_SOFTMAX, CANDIDATES)
-    most, full, num_candidates = (2 * MOST, 10 * FULL_SOFTMAX, 4 * CANDIDATES) if vectors.long else usual
+    most, full, num_candidates = (
+        (2 * MOST, 10 * FULL_SOFTMAX, 4 * CANDIDATES) if vectors.long else (MOST, FULL_SOFTMAX, CANDIDATES)
+    )
     draws = [Draws(own, seed + place, most) for place, own in enumerate(questions.of_models(), 1)]
+
+    def candidates() -> Iterator[Tensor]:
+        own, every = torch.Generator(), torch.arange(edges.num_nodes, device=device)
+        own.set_state(generator.get_state())
+        while True:
+            some = torch.randint(edges.num_nodes, (num_candidates,), generator=own) if len(every) > full else None
+            yield every if some is None else torch.unique(some).to(device)
+
+    def steps(some: list[int]) -> Generator[None, None, tuple[Tensor, Tensor]]:
+        values, result = [node[some], layer[some][:, having]], layer[some]
+        drawn = [draws[place] for place in some]
+        yield from descend(values, questions.of_models_at(some, models), drawn, candidates(), alone=vectors.alone)
+        result[:, having] = values[1]
+        return values[0], result
+
+    every, judges = list(range(len(draws))), vectors.judges()
+    if device.type != "cpu":
+        parts = [every]  # few large steps
+    elif vectors.alone:
+        parts = sorted(([place] for place in every), key=lambda some: judges.isdisjoint(some))
+    else:
+        parts = [every[first : first + models] for first in range(0, len(every), models)]
+    return [Part(some, steps(some)) for some in parts]
+
+
+def descend(
+    values: Sequence[Tensor], questions: "Questions", draws: Sequence["Draws"], candidates: Iterator[Tensor], *,
+    alone: bool,
+) -> Generator[None, None, None]:  # fmt: skip
+    """Change the vectors of nodes (j, N, D) and of layers (j, L, D) of some models, step by step."""
+    width = values[0].shape[2]
+    squares = [each.new_zeros(*each.shape[:2], width if alone else 1) for each in values]
     steps = torch.tensor([draw.steps for draw in draws])
-    every = torch.arange(edges.num_nodes, device=device)
     for step in range(int(steps.max())):
         at = pad_sequence([draw.take(step) for draw in draws], batch_first=True, padding_value=len(questions.end) - 1)
-        candidates = every
-        if edges.num_nodes > full:
-            candidates = torch.unique(torch.randint(edges.num_nodes, (num_candidates,), generator=generator)).to(device)
-        rate = RATE * (1 - step / steps.clamp(min=1)).clamp(min=0).to(device).unsqueeze(1)
-        asked = Step(at, *questions.answers_to(at), candidates)
-        gradients = descent(values[0], values[1], questions, asked, penalty)
+        rate = RATE * (1 - step / steps.clamp(min=1)).clamp(min=0).to(at.device).unsqueeze(1)
+        asked = Step(at, *questions.answers_to(at), next(candidates))
+        gradients = descent(values[0], values[1], questions, asked, PENALTY * (1 + alone))
         for value, square, gradient in zip(values, squares, gradients, strict=True):
-            if vectors.alone:
+            if alone:
                 square.addcmul_(gradient, gradient)
             else:
                 square += torch.linalg.vector_norm(gradient, dim=2, keepdim=True).square_() / width
             value.addcmul_(gradient, (square + TINY).rsqrt_().mul_(-rate.unsqueeze(2)))
         yield
-    layer[:, having] = values[1]
-    return node, layer
 
 
 class Questions(NamedTuple):
@@ -205,6 +274,14 @@ class Questions(NamedTuple):
         which = torch.repeat_interleave(self.start.diff())
         for hidden in self.hidden:
             yield torch.unique_consecutive(which[~hidden])
+
+    def of_models_at(self, some: list[int], models: int) -> "Questions":
+        """Return what some of the models learn from: all of a set, if there are several sets of so many."""
+        groups = self.groups
+        if groups is not None:
+            sets = [place // models for place in some[::models]]
+            groups = Folds(groups.node[sets], groups.layer[sets])
+        return self._replace(hidden=self.hidden[some], groups=groups)
 
     def answers_to(self, question: Tensor) -> tuple[Tensor, Tensor]:
         """Return the answers to questions (J, B) that each model learns, as `row` and `answer` of a step."""
