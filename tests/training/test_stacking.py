@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 
+from banditplex.nn import vectors as scoring
 from banditplex.nn.vectors import Vectors
 from banditplex.training.calibration import HeldOut, Scored
 from banditplex.training.stacking import BIAS, SPREAD, STACKING_FOLDS, add_up, out_of_fold, stack, weigh
@@ -125,3 +126,22 @@ def test_what_counts_is_put_beside_one_network_with_its_factor():
     assert found.links.score == pytest.approx(out_of_fold(parts).links.score, abs=1e-3)  # the search begins elsewhere
     nothing = [held_out(np.empty(0), np.empty(0))] * 2
     assert stack(nothing, None, vectors, [data]) == (None, nothing[0])  # vectors count nothing
+
+
+@pytest.mark.parametrize("long", [True, False])
+def test_long_vectors_that_move_scores_little_are_left_out(long, monkeypatch):
+    """Scores of deviation 1 whose means differ by m count m, so the second part has m / (2 + m) of the spread."""
+    monkeypatch.setattr(scoring, "FEW_EDGES", 0 if long else 20_000)
+    mx = random_multiplex(0)
+    data, rng = data_of(mx, targets=[2]), np.random.default_rng(8)
+    for mean, share in ((0.1, 0.05), (1, 0.33)):
+        parts = [held_out(rng.normal(own, 1, 20_000), rng.normal(0, 1, 20_000)) for own in (2, mean)]
+        factors = weigh(parts)[:2]
+        assert factors[1] / factors.sum() == pytest.approx(share, abs=0.02)
+        vectors = Vectors(mx, data.visibility)
+        beside, found = stack(parts, None, vectors, [data])
+        if long and mean == 0.1:
+            assert (beside, found) == (None, parts[0])
+        else:
+            assert beside.vectors is vectors
+            assert vectors.factor.tolist() == pytest.approx([0, 0, factors[1]])

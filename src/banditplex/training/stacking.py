@@ -20,6 +20,8 @@ from banditplex.training.priors import fit_with_priors, logistic_loss
 BIAS = 30.0  # standard deviation, a priori, of a target's bias
 STACKING_FOLDS = 4  # parts of the held-out pairs; the scores of each have factors that were fitted to the others
 
+LITTLE = 0.1  # share of what all scores spread by, below which long vectors are left out: they cost most of a fit
+
 
 def stack(
     parts: Sequence[HeldOut], regression: Regression | None, vectors: Vectors | None, every: Sequence[TrainingData]
@@ -34,6 +36,10 @@ def stack(
     targets = torch.from_numpy(every[0].targets).to(every[0].device)
     found = weigh(parts)
     factors = found[: len(parts)]
+    if vectors is not None and vectors.long:  # most of them are still to be learnt
+        spread = factors * [part.links.score.std() for part in parts]
+        if 0 < spread[-1] < LITTLE * spread.sum():
+            return stack(parts[:-1], regression, None, every)
     if not factors[-1]:
         vectors = None  # they count nothing, and are many numbers
     if regression is None and vectors is None:
