@@ -7,7 +7,7 @@
     4. regression    for each target a logistic regression on the columns that the networks see; in a large multiplex,
                      which has one network, one regression for all targets
     5. vectors       of nodes and layers (ComplEx), learnt in folds; on a CPU, in a second thread beside the networks;
-                     those that score no validation edge after stacking, if vectors count
+                     of long ones a model for stacking alone, and then the others, if it counts
     6. stacking      how much networks, regression and vectors count, from the validation edges
     7. calibration   from scores to probabilities, from the validation edges and a sample of unknown pairs
     8. fitted model  a value that answers; nothing is learnt in it
