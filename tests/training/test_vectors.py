@@ -27,8 +27,9 @@ from banditplex.pairs.visibility import Visibility
 from banditplex.training import vectors as training
 from banditplex.training.config import Config
 from banditplex.training.data import prepare
+from banditplex.training.descent import Step, descent
 from banditplex.training.threads import run_to_end
-from banditplex.training.vectors import PENALTY, Draws, Questions, Step, descent, edges_to_learn, learn, vectors_begun
+from banditplex.training.vectors import PENALTY, Draws, Questions, edges_to_learn, learn, vectors_begun
 from tests.quick import every
 from tests.training.stacked import stacked
 
@@ -340,10 +341,11 @@ def test_gradients_are_those_of_the_loss_by_autograd(directed, sampled, sets, mo
     step = Step(question, *asked.answers_to(question), candidates)
     values = [each.detach().flatten(0, 1).requires_grad_() for each in (vectors.node, vectors.layer)]
     expected = torch.autograd.grad(plain_loss(*values, asked, step), values)
-    with torch.no_grad():
-        found = descent(*values, asked, step, PENALTY)
-    for one, other in zip(found, expected, strict=True):
-        assert one.numpy() == pytest.approx(other.numpy(), abs=1e-9)
+    for version in (descent, descent.reference):
+        with torch.no_grad():
+            found = version(*values, asked, step, PENALTY)
+        for one, other in zip(found, expected, strict=True):
+            assert one.numpy() == pytest.approx(other.numpy(), abs=1e-9)
 
 
 @pytest.mark.parametrize("sets", [SETS, 1])

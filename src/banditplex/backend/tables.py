@@ -145,7 +145,9 @@ def _multiply(rows: Tensor, matrices: Tensor, layer: Tensor) -> Tensor:
 def _take_layers_loop(values: Any, target: Any, layers: Any, found: Any) -> None:
     for i in range(len(layers)):
         for j in range(layers.shape[1]):
-            found[i * layers.shape[1] + j] = values[i, layers[i, j] - (layers[i, j] > target[i])]
+            row, into = values[i, layers[i, j] - (layers[i, j] > target[i])], found[i * layers.shape[1] + j]
+            for c in range(len(row)):  # assigning all at once would take 3 s to compile
+                into[c] = row[c]
 
 
 @compile_loop

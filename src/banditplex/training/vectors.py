@@ -8,7 +8,6 @@ drawn without looking at them. So the vectors of a fold depend on the edges of t
 last bit.
 """
 
-import math
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -24,11 +23,12 @@ from banditplex.arrays import Floats, Ints
 from banditplex.backend.lists import ranges
 from banditplex.backend.packing import EdgeTensors
 from banditplex.nn.known import Known
-from banditplex.nn.relations import TINY, dot
-from banditplex.nn.vectors import BUT_VALIDATION, FOLDS, FORMULA, Folds, Vectors
+from banditplex.nn.relations import TINY
+from banditplex.nn.vectors import BUT_VALIDATION, Folds, Vectors
 from banditplex.rng import stream
 from banditplex.training.config import Config
 from banditplex.training.data import TrainingData, hold_out
+from banditplex.training.descent import Step, descent
 from banditplex.training.threads import Ask, alone_on_cpu, begun
 
 EPOCHS, FEWEST, MOST = 30, 60, 300
@@ -287,7 +287,7 @@ class Questions(NamedTuple):
         """Return the answers to questions (J, B) that each model learns, as `row` and `answer` of a step."""
         begin = self.start[question.flatten()]
         row, at = ranges(begin, self.start[question.flatten() + 1] - begin)
-        learnt = ~self.hidden[row // question.shape[1], at]
+        learnt = (~self.hidden[row // question.shape[1], at]).nonzero().squeeze(1)
         return row[learnt], self.answer[at[learnt]]
 
 
@@ -308,92 +308,3 @@ class Draws:
             order = torch.randperm(len(self._own), generator=self._generator).to(self._own.device)
             self._rest = list(torch.tensor_split(self._own[order], -(-len(order) // self._size)))
         return self._rest.pop()
-
-
-class Step(NamedTuple):
-    """What the vectors of J models learn from in a step."""
-
-    question: Tensor  # (J, B): places in `Questions`; the last place fills gaps
-    row: Tensor  # (n,): which of the J * B questions each answer is to
-    answer: Tensor  # (n,)
-    candidates: Tensor  # (C,): nodes that answers are compared with, sorted
-
-
-def descent(node: Tensor, layer: Tensor, asked: Questions, step: Step, penalty: float) -> tuple[Tensor, Tensor]:
-    """Return the gradients of the loss of a step by the vectors of nodes (J, N, D) and of layers (J, L, D)."""
-    (question, row, answer, candidates), (size, width) = step, step.question.shape
-    every, num_nodes, num_layers = torch.arange(question.numel(), device=node.device), node.shape[1], layer.shape[1]
-    end, relation, against = (each[question.flatten()] for each in (asked.end, asked.layer, asked.against))
-    own, against = every // width, against.bool().unsqueeze(1)  # own: the model of each question
-    at_end, at_layer, at_answer = own * num_nodes + end, own * num_layers + relation, own[row] * num_nodes + answer
-    e, w = node.flatten(0, 1).index_select(0, at_end), layer.flatten(0, 1).index_select(0, at_layer)
-
-    def turn(x: Tensor) -> Tensor:
-        return torch.where(against, FORMULA.inverse(x), x) if asked.directed else x
-
-    turned = turn(w)
-    query = FORMULA.towards(e, turned)
-    # Scores of candidates, without those of the fold and the end itself. If they are a sample, each stands for several
-    # nodes, but for right answers, and right answers that are not among them are added as `rest`.
-    sampled = len(candidates) < num_nodes
-    others = node[:, candidates] if sampled else node
-    score = torch.bmm(query.view(size, width, -1), others.transpose(1, 2))
-    if asked.groups is not None:
-        (number, place), groups = divide(own, FOLDS), asked.groups.node
-        hidden = (place - groups[number, end] - asked.groups.layer[number, relation]) % FOLDS
-        of_candidates = groups[:, candidates].repeat_interleave(FOLDS, 0).unsqueeze(1)
-        score.masked_fill_(of_candidates == hidden.view(size, width, 1), -math.inf)
-    score = score.flatten(0, 1)
-    column, found = find(candidates, end)
-    score[every[found], column[found]] = -math.inf
-    column, found = find(candidates, answer)
-    right, rest = (row[found], column[found]), row[~found]
-    if sampled:
-        score += math.log(num_nodes / len(candidates))
-        score[right] -= math.log(num_nodes / len(candidates))
-    at_rest = at_answer[~found]
-    x, asked_rest = node.flatten(0, 1).index_select(0, at_rest), query.index_select(0, rest)
-    of_rest = dot(asked_rest, x)
-    # Softmax: the share of each in the sum, times the number of right answers, less 1 for right answers.
-    top = score.amax(1).clamp(min=-1e9).scatter_reduce(0, rest, of_rest, "amax")
-    share, of_rest = score.sub_(top.unsqueeze(1)).exp_(), (of_rest - top[rest]).exp()
-    total = share.sum(1).index_add_(0, rest, of_rest).clamp(min=TINY)
-    factor = torch.bincount(row, minlength=len(every)) / total
-    share *= factor.unsqueeze(1)
-    share[right] -= 1
-    share, of_rest = share.view(size, width, -1), (of_rest * factor[rest] - 1).unsqueeze(1)
-    # Gradients by queries and candidates, then by what queries are made of, and of the penalty.
-    by_query = torch.bmm(share, others).flatten(0, 1).index_add_(0, rest, x.mul_(of_rest))
-    by_others = torch.bmm(share.transpose(1, 2), query.view(size, width, -1))
-    by_node = torch.zeros_like(node).index_add_(1, candidates, by_others) if sampled else by_others
-    add_penalty(by_node, node, at_answer, penalty)
-    by_rows = by_node.view(-1, node.shape[2]).index_add_(0, at_rest, asked_rest.mul_(of_rest))
-    by_rows.index_add_(0, at_end, FORMULA.towards(by_query, FORMULA.inverse(turned)))
-    by_turned = FORMULA.towards(by_query, FORMULA.inverse(e))
-    by_layer = torch.zeros_like(layer)
-    add_penalty(by_layer, layer, at_layer[row], penalty)
-    by_layer.view(-1, layer.shape[2]).index_add_(0, at_layer, turn(by_turned))
-    return by_node, by_layer
-
-
-def add_penalty(gradient: Tensor, vectors: Tensor, at: Tensor, penalty: float) -> None:
-    """Add the gradient of the penalty on vectors (J, N, D) to `gradient`, as often as the rows of all are at `at` (n,).
-
-    It is `penalty` times the sum of the cubes of the lengths of complex numbers.
-    """
-    real, imaginary = vectors.chunk(2, 2)
-    count = torch.bincount(at, minlength=vectors.shape[0] * vectors.shape[1]).view(*vectors.shape[:2], 1)
-    factor = torch.hypot(real, imaginary).mul_(3 * penalty).mul_(count)
-    for part, value in zip(gradient.chunk(2, 2), (real, imaginary), strict=True):
-        part.addcmul_(value, factor)
-
-
-def divide(numbers: Tensor, by: int) -> tuple[Tensor, Tensor]:
-    """Return quotients and remainders."""
-    return numbers // by, numbers % by
-
-
-def find(values: Tensor, wanted: Tensor) -> tuple[Tensor, Tensor]:
-    """Return where each wanted number is among sorted values, and whether it is."""
-    place = torch.searchsorted(values, wanted).clamp_(max=len(values) - 1)
-    return place, values[place] == wanted
