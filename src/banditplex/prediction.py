@@ -14,6 +14,7 @@ from banditplex.bandits import Policy
 from banditplex.bandits.arms import to_layer
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
+from banditplex.multiplex.names import no_target
 from banditplex.nn import HiddenEdges, Network, PackedGraph
 from banditplex.nn.ensemble import beside_of, joined, members_of
 from banditplex.nn.known import Known
@@ -119,9 +120,7 @@ class FittedModel:
         """Return the position of a layer among the targets."""
         place = np.flatnonzero(self.targets == self.mx.layer_index(layer))
         if not len(place):
-            known = ", ".join(repr(self.mx.layer_names[target]) for target in self.targets[:10])
-            more = ", ..." if len(self.targets) > 10 else ""
-            raise InputError(f"Expected a layer that was a target of training ({known}{more}), got {layer!r}.")
+            raise no_target(layer, [self.mx.layer_names[target] for target in self.targets])
         return int(place[0])
 
     def within(self, context: Multiplex | None) -> "FittedModel":

@@ -1,7 +1,7 @@
 """`banditplex predict`."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,8 +13,9 @@ from banditplex.cli.data import Reading, as_name, in_flags, parse_columns, parse
 from banditplex.cli.options import option
 from banditplex.errors import InputError
 from banditplex.multiplex.join import FEATURE_NAMES
+from banditplex.multiplex.names import no_target, unknown
 from banditplex.multiplex.roles import with_usual
-from banditplex.persistence.index import read_layers
+from banditplex.persistence.index import read_index, read_layers
 from banditplex.terminal import progress, say
 
 if TYPE_CHECKING:
@@ -92,8 +93,7 @@ def predict(
         output.check_place(out, output.ENDINGS, force=force)
     elif force:
         raise InputError("Expected -o FILE with --force, got none.")
-    if layer is None and node is None and pairs is None:
-        _check_one_target(run)
+    _check_layer(run, layer, needed=node is None and pairs is None)
     from banditplex.persistence.run_folder import RunFolder
 
     reading = RunFolder(run).reading()
@@ -193,14 +193,26 @@ def _warn_of_chance(run: Path, model: "LinkPredictor", layers: list[str]) -> Non
     say(f"On held-out edges of {some} the model is not clearly better than chance.")
 
 
-def _check_one_target(run: Path) -> None:
-    """Refuse a run of several targets; a folder that cannot be read is refused when the model is loaded."""
-    targets: list[str] = []
+def _check_layer(run: Path, layer: str | None, *, needed: bool) -> None:
+    """Refuse what the index of a run has no links of, before anything that takes long to import is imported.
+
+    A run that cannot be read is refused when the model is loaded.
+    """
+    if not run.is_dir():
+        read_index(run)  # refuses
+    layers: Sequence[str | int] = []
     with suppress(InputError, OSError, IndexError):
-        targets = read_layers(run)[1]
-    if len(targets) > 1:
+        layers, targets = read_layers(run)
+    if not layers:
+        return
+    if layer is None and needed and len(targets) > 1:
         listed = ", ".join(map(repr, targets[:SHOWN])) + ", ..." * (len(targets) > SHOWN)
         raise InputError(f"Expected --layer NAME, one of the {len(targets)} targets {listed}, got none.")
+    name = None if layer is None else as_name(layer, layers)
+    if name is not None and name not in layers:
+        raise unknown(name, layers, "layer")
+    if name is not None and name not in targets:
+        raise no_target(name, targets)
 
 
 def _columns_of(reading: Reading) -> dict[str, Any]:
@@ -216,6 +228,8 @@ def _read_context(path: Path, before: Reading, mx: "Multiplex", nodes: Path | No
     from banditplex.multiplex.names import ONLY_LAYER
     from banditplex.multiplex.options import TableOptions
 
+    if not path.exists():
+        raise InputError(f"{path}: no such file.")
     options: dict[str, Any] = {}
     if nodes is not None:
         features = dict.fromkeys(name.partition("=")[0] for name in mx.metadata.get(FEATURE_NAMES, ()))

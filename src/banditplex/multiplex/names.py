@@ -1,6 +1,7 @@
 """Names of nodes and layers (strings or integers), and their indices."""
 
 import re
+from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -120,7 +121,7 @@ class NameIndex:
         wanted = as_names(values, self._what)
         found = self.find(wanted)
         if (found < 0).any():
-            raise self._unknown(as_python(wanted[np.argmax(found < 0)]))
+            raise unknown(as_python(wanted[np.argmax(found < 0)]), self._names.tolist(), self._what)
         return found
 
     def find(self, wanted: Names) -> Ints:
@@ -131,13 +132,21 @@ class NameIndex:
 
         return self._index.get_indexer(pd.Index(wanted, dtype=wanted.dtype)).astype(np.int64, copy=False)
 
-    def _unknown(self, name: Name) -> InputError:
-        listed = ", ".join(map(repr, self._names[:5].tolist())) + (", ..." if len(self._names) > 5 else ".")
-        hint = f". Known {self._what}s: {listed}" if len(self._names) else f". There are no {self._what}s."
-        close = near_names(str(name), [str(known) for known in self._names])
-        if close:
-            hint = f"; did you mean {' or '.join(map(repr, close))}?"
-        return InputError(f"Unknown {self._what} {name!r}{hint}")
+
+def unknown(name: Name, names: Sequence[Name], what: str) -> InputError:
+    """Return the error about a name that is not among those known, with those that may be meant."""
+    listed = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else ".")
+    hint = f". Known {what}s: {listed}" if len(names) else f". There are no {what}s."
+    close = near_names(str(name), [str(known) for known in names])
+    if close:
+        hint = f"; did you mean {' or '.join(map(repr, close))}?"
+    return InputError(f"Unknown {what} {name!r}{hint}")
+
+
+def no_target(name: Name, targets: Sequence[Name]) -> InputError:
+    """Return the error about a layer in which a model predicts no links."""
+    known = ", ".join(map(repr, targets[:10])) + ", ..." * (len(targets) > 10)
+    return InputError(f"Expected a layer that was a target of training ({known}), got {name!r}.")
 
 
 def near_names(name: str, known: list[str]) -> list[str]:

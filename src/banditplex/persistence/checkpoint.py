@@ -24,7 +24,7 @@ from banditplex.schema import ANYTHING, NAMES, Kind, check, one_of, whole
 from banditplex.storage.files import check_same, differences, locked_folder
 from banditplex.storage.lock import Lock
 from banditplex.storage.tree import read_tree, write_tree
-from banditplex.training.config import REMOVED, SETTINGS, refuse_removed
+from banditplex.training.config import SETTINGS
 from banditplex.training.generators import get_state, set_state
 from banditplex.training.history import ROW
 from banditplex.training.likeness import check_like
@@ -49,7 +49,7 @@ _STATE = {
 }  # fmt: skip
 SCHEMA = {
     "identity": {
-        "settings": {f"{name}?": ANYTHING for name in (*SETTINGS, *REMOVED) if name != "device"} | {"targets": NAMES},
+        "settings": {f"{name}?": ANYTHING for name in SETTINGS if name != "device"} | {"targets": NAMES},
         "data": {"*": ANYTHING},
         "layers": {"*": _SIZE_AND_CHECKSUM},
     },
@@ -197,10 +197,6 @@ def read_checkpoint(path: Path) -> dict[str, Any]:
     """Return what a checkpoint holds: identity, states of members before the last one and of that one, generators."""
     kept: dict[str, Any] = read_tree(path, format=FORMAT)
     check(kept, SCHEMA, path=path)
-    try:
-        refuse_removed(kept["identity"]["settings"])
-    except InputError as error:
-        raise FormatError(f"of an earlier version: {str(error).removesuffix('.')}", path=path) from None
     return kept
 
 

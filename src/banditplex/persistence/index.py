@@ -3,17 +3,27 @@
 from pathlib import Path
 from typing import Any
 
+from banditplex.errors import InputError
 from banditplex.schema import ANYTHING, NAMES, check, parse, whole
 from banditplex.storage.files import regular
 
 INDEX = "model.json"
 
 
-def read_layers(folder: Path) -> tuple[list[str], list[str]]:
-    """Return the names of the layers and of the targets of the model in a folder."""
+def read_index(folder: Path) -> Any:
+    """Return the index of the model in a folder, as it is; refuse a folder without one."""
     path = folder / INDEX
-    schema = {"layer_names": NAMES, "targets": [int], "*": ANYTHING}
-    index: dict[str, Any] = parse(regular(path).read_bytes(), schema, path=path)
-    layers = list(map(str, index["layer_names"]))
-    check(index["targets"], [whole(0, len(layers) - 1)], path=path, what="targets")
+    try:
+        return parse(regular(path).read_bytes(), ANYTHING, path=path)
+    except (FileNotFoundError, NotADirectoryError):
+        got = "one without" if folder.is_dir() else "a file" if folder.exists() else "nothing"
+        raise InputError(f"{folder}: expected a model's folder with a file {INDEX}, got {got}.") from None
+
+
+def read_layers(folder: Path) -> tuple[list[str | int], list[str | int]]:
+    """Return the names of the layers and of the targets of the model in a folder."""
+    index: dict[str, Any] = read_index(folder)
+    check(index, {"layer_names": NAMES, "targets": [int], "*": ANYTHING}, path=folder / INDEX)
+    layers = index["layer_names"]
+    check(index["targets"], [whole(0, len(layers) - 1)], path=folder / INDEX, what="targets")
     return layers, [layers[target] for target in index["targets"]]

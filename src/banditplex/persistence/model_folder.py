@@ -28,7 +28,7 @@ from banditplex.nn.regression import Regression
 from banditplex.nn.relevance import get_relevance
 from banditplex.nn.vectors import Vectors, shape_of
 from banditplex.nn.view import pack
-from banditplex.persistence.index import INDEX
+from banditplex.persistence.index import INDEX, read_index
 from banditplex.prediction import Calibration, FittedModel
 from banditplex.schema import (
     ANY_NUMBER,
@@ -40,11 +40,10 @@ from banditplex.schema import (
     check,
     number,
     one_of,
-    parse,
     whole,
 )
 from banditplex.storage.files import locked_folder, regular, replace_file, sync, writing
-from banditplex.training.config import SETTINGS, Config, refuse_removed
+from banditplex.training.config import SETTINGS, Config
 from banditplex.training.data import choose_device, count_examples
 from banditplex.training.history import ROW
 from banditplex.training.likeness import check_like
@@ -183,7 +182,7 @@ def load(
 ) -> tuple[FittedModel, Config, list[Row], Row]:
     """Read model, settings, history and arguments; `conv`: that of the encoder, if it is not one of PyG."""
     folder = Path(folder)
-    index = _read_index(folder / INDEX)
+    index = _read_index(folder)
     try:
         return _from_index(folder, index, device, conv)
     except FormatError:
@@ -241,16 +240,11 @@ def _beside(networks: Sequence[MultiplexModel], index: Mapping[str, Any], mx: Mu
     return Beside(mx.num_layers, regression, vectors) if names else None
 
 
-def _read_index(path: Path) -> dict[str, Any]:
-    try:
-        index = parse(regular(path).read_bytes(), ANYTHING, path=path)
-    except (FileNotFoundError, NotADirectoryError):
-        folder = path.parent
-        got = "one without" if folder.is_dir() else "a file" if folder.exists() else "nothing"
-        raise InputError(f"{folder}: expected a model's folder with a file {path.name}, got {got}.") from None
+def _read_index(folder: Path) -> dict[str, Any]:
+    index = read_index(folder)
     found = index.get("format") if isinstance(index, dict) else None
     if found != FORMAT:
-        raise FormatError(f"expected a model folder of format {FORMAT}, got format {found!r}", path=path)
+        raise FormatError(f"expected a model folder of format {FORMAT}, got format {found!r}", path=folder / INDEX)
     return dict(index)
 
 
@@ -272,7 +266,7 @@ def successor(path: Path) -> Path:
 def _known(folder: Path) -> dict[str, str]:
     """Return the digests that the index of a folder knows; none if there is no index."""
     try:
-        found = _read_index(folder / INDEX).get("sha256")
+        found = _read_index(folder).get("sha256")
     except InputError:
         return {}
     return found if isinstance(found, dict) else {}
@@ -333,7 +327,6 @@ def config_to_json(config: Config) -> dict[str, Any]:
 
 
 def _config_from_json(values: dict[str, Any], device: str, conv: Convolution | None) -> Config:
-    refuse_removed(values)
     if unknown := sorted(set(values) - SETTINGS.keys()):
         raise InputError(f"Expected settings this version knows, got {', '.join(unknown)}.")
     if conv is not None:

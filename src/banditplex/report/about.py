@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import brentq
 from scipy.special import expit, logit, ndtri
 
 from banditplex.arrays import Floats
@@ -127,6 +126,8 @@ def auc_limits(auc: float, links: int, others: float, z: float = Z) -> tuple[flo
     The variance of an estimate of theta is that of Hanley and McNeil for exponential scores, with the mean of both
     numbers for each of them (Newcombe 2006, method 5). At 1/2 it is that of Mann and Whitney's statistic:
     """
+    from scipy.optimize import brentq  # takes long to import; predictions do without
+
     more = (links + others) / 2 - 1
 
     def room(theta: float) -> float:
