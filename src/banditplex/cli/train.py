@@ -231,7 +231,8 @@ def summarise(model: "LinkPredictor", folder: "RunFolder") -> dict[str, Any]:
     quality = (read_about(folder.path, model).get("held_out") or {}).get("targets") or [{}] * len(model.k_)
     progress = folder.progress()
     kept = [row for row in progress.history if row["epoch"] in progress.kept_epochs]
-    table, gains, used, fitted = model.layer_probabilities_, model.layer_gains_, model.k_, model._fitted
+    table, gains, panel = model.layer_probabilities_, model.layer_gains_, model.panel_
+    used = {target: panel.loc[panel["target"] == target, "layer"].tolist() for target in table.index}
     return {
         "epochs": progress.epoch,
         "kept_epochs": list(progress.kept_epochs),
@@ -243,11 +244,11 @@ def summarise(model: "LinkPredictor", folder: "RunFolder") -> dict[str, Any]:
                 "gains": records(gains[gains["target"] == target].drop(columns="target")),
                 "roc_auc": row.get("roc_auc"),
                 "clear": row.get("clear"),
-                "k": int(used[target]),
-                "layers_used": [fitted.layer_names[layer] for layer in layers[: used[target]].tolist()],
+                "k": len(used[target]),
+                "layers_used": used[target],
                 "layer_probabilities": table.loc[target].drop(target).nlargest(LISTED).to_dict(),
             }
-            for target, row, layers in zip(table.index, quality, fitted.layers, strict=True)
+            for target, row in zip(table.index, quality, strict=True)
         ],
     }
 
