@@ -109,6 +109,8 @@ def compare(
         targets=tuple(as_name(name, mx.layer_names) for name in target) if target else None, device=where,
     )  # fmt: skip
     plan.check(mx)
+    if mx.num_layers == 1:
+        chosen = [each for each in chosen if each.name != lines.PLANNED]  # there are no other layers to do without
     with warnings.catch_warnings(action="ignore"):  # the comparison tells it
         about = boards.describe(mx, Parts(mx, hide, fixed).split(0), plan.targets)
     how = "triples" if fixed is not None and fixed.of_triples else leaks

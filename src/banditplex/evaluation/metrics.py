@@ -309,6 +309,8 @@ def filtered_ranking(
     Returns metrics of each layer, of all ends together (`pooled`, as in print), and means over layers. Memory is that
     of half a million pairs.
     """
+    if not isinstance(data, FixedSplit):
+        raise InputError(f"Expected a split that fixed_split returns, got {type(data).__name__}.")
     check_choice("part", part, data._fields)
     asked = getattr(data, part)
     mx, held = asked.train, asked.label == 1

@@ -394,6 +394,10 @@ def check_options(
     mx: Multiplex, hide: str, *, negatives: str, each: int | None, share: float = 0.5, folds: int = 2
 ) -> _Negatives:
     """Refuse options that are invalid for any multiplex; return what the split hides, and its negatives."""
+    if not isinstance(mx, Multiplex):
+        raise InputError(
+            f"Expected a Multiplex, got {type(mx).__name__}: banditplex.read makes one of tables and graphs."
+        )
     check_choice("negatives", negatives, NEGATIVES)
     if each is not None and each < 0:
         raise InputError(f"Expected each to be at least 0, got {each}.")

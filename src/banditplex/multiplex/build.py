@@ -224,11 +224,11 @@ def check_time(time: Any, num_edges: int) -> Numbers | None:
     return array.astype(np.int64 if array.dtype.kind in "iu" else np.float64, copy=False)
 
 
-def check_features(features: Any, num_nodes: int) -> npt.NDArray[Any] | None:
+def check_features(features: Any, node_names: Names) -> npt.NDArray[Any] | None:
     """Return node features as a finite (num_nodes, F) float array; float32 and float64 keep their type."""
     if features is None:
         return None
-    array = np.asarray(features)
+    array, num_nodes = np.asarray(in_order(features, node_names, "features")), len(node_names)
     if array.dtype.kind not in "fiub" or array.ndim != 2 or len(array) != num_nodes:
         got = f"{array.shape} of {array.dtype}"
         raise InputError(f"Expected node features as a ({num_nodes}, F) array of numbers, got {got}.")
@@ -241,6 +241,20 @@ def check_features(features: Any, num_nodes: int) -> npt.NDArray[Any] | None:
     return array
 
 
+def in_order(values: Any, node_names: Names, what: str) -> Any:
+    """Return a table or series of pandas in the order of nodes, if its index names them; other values as they are."""
+    import pandas as pd
+
+    if not isinstance(values, pd.DataFrame | pd.Series) or isinstance(values.index, pd.RangeIndex):
+        return values
+    NameIndex(as_names(values.index.to_numpy(), "node"), "node")  # refuses duplicates
+    place = values.index.get_indexer(pd.Index(node_names))
+    if (place < 0).any():
+        missing = as_python(node_names[np.argmax(place < 0)])
+        raise InputError(f"Expected {what} of every node in the index of the table, got none for {missing!r}.")
+    return values.iloc[place]
+
+
 def check_types(types: Any, node_names: Names) -> Names | None:
     """Return one type per node, an object array of str; a mapping gives them by node name."""
     if types is None:
@@ -251,7 +265,7 @@ def check_types(types: Any, node_names: Names) -> Names | None:
         if missing is not None:
             raise InputError(f"Expected a type for every node, got none for {missing!r}.")
         types = [types[name] for name in names]
-    array = np.array(types, dtype=object)
+    array = np.array(in_order(types, node_names, "types"), dtype=object)
     if array.shape != (len(node_names),):
         raise InputError(f"Expected one type for each of {len(node_names)} nodes, got shape {array.shape}.")
     kinds = set(map(type, array.tolist()))

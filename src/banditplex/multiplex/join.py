@@ -23,6 +23,8 @@ def with_edges(mx: "Multiplex", later: "Multiplex") -> "Multiplex":
     >>> with_edges(Multiplex.from_edges(["a"], ["b"], "x"), Multiplex.from_edges(["b"], ["c"], "x"))
     Multiplex(3 nodes, 1 layer, 2 edges, undirected): 'x' (2)
     """
+    if not isinstance(later, type(mx)):
+        raise InputError(f"Expected a Multiplex, got {type(later).__name__}: banditplex.read makes one of tables.")
     if later.directed != mx.directed:
         raise InputError(f"Expected later edges with directed={mx.directed}, got directed={later.directed}.")
     names = _named_alike(mx, later)

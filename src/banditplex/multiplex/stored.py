@@ -34,7 +34,7 @@ def from_arrays(
                     place = int(np.argmax(wrong))
                     raise _wrong(mx, expected, values[place], low + place, files(name))
     try:
-        check_features(mx.node_features, mx.num_nodes)
+        check_features(mx.node_features, mx.node_names)
     except InputError as error:
         raise FormatError(str(error).removesuffix("."), path=files("node_features")) from None
     return mx

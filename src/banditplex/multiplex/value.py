@@ -158,7 +158,7 @@ class Multiplex:
         return cls(
             edges, offsets, layer_names, _own(names, node_names), directed=directed,
             weight=_own(build.check_weight(weights, edges.shape[1]), weight), time=_own(times, time),
-            node_features=_own(build.check_features(node_features, len(names)), node_features),
+            node_features=_own(build.check_features(node_features, names), node_features),
             node_types=build.check_types(node_types, names),
             metadata={**(metadata or {}), **({DATES: True} if np.asarray(time).dtype.kind == "M" else {})},
         )  # fmt: skip
@@ -319,10 +319,12 @@ class Multiplex:
     def with_node_features(self, features: Any) -> "Multiplex":
         """Return the same multiplex with node features (num_nodes, F), in the order of `node_names`; None removes them.
 
+        A table of pandas whose index names the nodes may have any order.
+
         >>> Multiplex.from_edges(["ann"], ["bob"], "a").with_node_features([[30], [40]]).node_features.tolist()
         [[30.0], [40.0]]
         """
-        return replace(self, node_features=_own(build.check_features(features, self.num_nodes), features))
+        return replace(self, node_features=_own(build.check_features(features, self.node_names), features))
 
     def with_node_types(self, types: Any) -> "Multiplex":
         """Return the same multiplex with node types, (num_nodes,) or a mapping from names to types; None removes them.

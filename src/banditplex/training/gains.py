@@ -61,7 +61,7 @@ LEVEL = 0.95
 def layer_gains(data: TrainingData, seed: int) -> list[dict[str, Any]]:
     """Return the gains of other layers for each target: one row per target and layer compared, with layer indices.
 
-    Gains are NaN without edges to test.
+    Gains are NaN with fewer than two edges to test.
     """
     num_layers = data.full_mx.num_layers
     if num_layers == 1:
@@ -197,7 +197,7 @@ class Comparison:
         there = np.isfinite(fall)
         fall, label, pairs = fall[there], self.label.cpu().numpy()[there], self.pairs.cpu().numpy()[there]
         edges = float(label.sum())
-        if not 0 < edges < len(label):
+        if not 2 <= edges < len(label):  # one edge has no deviation
             return Estimate(float("nan"), float("nan"), 0.0)
         weight = np.where(label > 0, 0.5 / edges, 0.5 / (len(label) - edges))
         mean = float((weight * fall).sum())

@@ -41,35 +41,30 @@ def resolve_layer_options(mx: Multiplex, targets: Ints, policy: str, options: Ma
     names = mx.layer_names
     if len(names) == 1:
         return resolved
-    index = {name: place for place, name in enumerate(names)}
     for option, kind in POLICIES[policy].arm_options.items():
         if kind == "indices" and option not in options:
-            resolved[option] = _arms_of(mx, index, targets, policy, resolved.pop("layers", None) or ())
+            resolved[option] = _arms_of(mx, targets, policy, resolved.pop("layers", None) or ())
         elif kind == "values" and isinstance(options.get(option, {}), Mapping):
             values = np.maximum(mx.layer_sizes, 1.0) if option not in options else np.ones(len(names))
             for name, value in options.get(option, {}).items():
-                values[_layer_at(mx, index, name)] = value
+                if not isinstance(value, int | float | np.number) or isinstance(value, bool):
+                    raise InputError(f"Expected a number for {name!r} in {option}=, got {value!r}.")
+                values[mx.layer_index(name)] = value
             resolved[option] = [np.delete(values, target).tolist() for target in targets]
     return resolved
 
 
-def _arms_of(
-    mx: Multiplex, index: Mapping[Name, int], targets: Ints, policy: str, layers: Sequence[Name]
-) -> list[list[int]]:
-    if isinstance(layers, str) or not len(layers):
-        found = repr(layers) if layers else "none"
-        raise InputError(f"Expected layers= for policy {policy!r}, the layers to draw, got {found}.")
-    chosen = np.array([_layer_at(mx, index, name) for name in layers], np.int64)
+def _arms_of(mx: Multiplex, targets: Ints, policy: str, layers: Sequence[Name]) -> list[list[int]]:
+    if isinstance(layers, str) or not isinstance(layers, Sequence | np.ndarray) or not len(layers):
+        found, example = "none" if layers == () else repr(layers), f'["{mx.layer_names[0]}"]'
+        raise InputError(f"Expected layers= for policy {policy!r}, a list of layers to draw as {example}, got {found}.")
+    chosen = np.array([mx.layer_index(name) for name in layers], np.int64)
     arms = [to_arm(target, chosen[chosen != target]).tolist() for target in targets]
     counts = {len(row): mx.layer_names[target] for row, target in zip(arms, targets, strict=True)}
     if len(counts) > 1 or 0 in counts:
         found = " and ".join(f"{count} for {name!r}" for count, name in counts.items())
         raise InputError(f"Expected the same number of other layers for every target, at least one, got {found}.")
     return arms
-
-
-def _layer_at(mx: Multiplex, index: Mapping[Name, int], name: Name) -> int:
-    return index[name] if name in index else mx.layer_index(name)  # which refuses unknown names
 
 
 def check_targets(mx: Multiplex, targets: Sequence[Name] | None, visibility: Visibility) -> Ints:
