@@ -128,8 +128,8 @@ def test_the_warm_up_is_at_most_a_quarter_of_all_epochs(warmup, epochs, expected
     [
         (19_999, "auto", 40),
         (20_000, "auto", 32),
-        (999_999, "auto", 32),
-        (1_000_000, "auto", 16),
+        (99_999, "auto", 32),
+        (100_000, "auto", 16),
         (10, 900, 9),
         (10, 100, 5),
         (10, None, 40),
