@@ -16,6 +16,8 @@ from banditplex.nn.view import pack
 from banditplex.pairs.visibility import Visibility
 from tests.nn.test_graph import random_multiplex
 
+CPU = torch.device("cpu")
+
 pytestmark = pytest.mark.skipif(not choice.NUMBA, reason="numba is not installed")
 
 
@@ -117,13 +119,13 @@ def test_items_are_worked_on_in_threads_and_come_back_in_order():
         both.wait()
         return item, threading.get_ident(), torch.get_num_threads(), compiling.num_threads()
 
-    found = compiling.map_in_threads(work, [3, 1])
+    found = compiling.map_on_cpu(work, [3, 1], CPU)
     assert [(item, *threads) for item, _, *threads in found] == [(3, 1, 1), (1, 1, 1)]
     assert len({thread for _, thread, *_ in found}) == 2
     assert (torch.get_num_threads(), compiling.num_threads()) == (2, 2)
-    assert compiling.map_in_threads(lambda item: (item, threading.get_ident()), [5]) == [(5, threading.get_ident())]
+    assert compiling.map_on_cpu(lambda item: (item, threading.get_ident()), [5], CPU) == [(5, threading.get_ident())]
     with pytest.raises(ZeroDivisionError):
-        compiling.map_in_threads(lambda item: 1 / item, [1, 0])
+        compiling.map_on_cpu(lambda item: 1 / item, [1, 0], CPU)
 
 
 @pytest.mark.parametrize("numba", [False, True])

@@ -184,5 +184,5 @@ def test_an_empty_graph_and_an_empty_question_have_evidence():
 def test_without_evidence_there_is_no_union():
     mx = random_multiplex(6)
     view = pack(mx, "cpu", Visibility("edge", False, evidence=False))
-    assert (view.graph.num_layers, view.graph.union, view.evidence) == (3, False, None)
+    assert (view.graph.num_layers, view.graph.num_plain, view.evidence) == (3, 3, None)
     assert pack(mx, "cpu", Visibility("edge", False, evidence=True)).graph.num_layers == 4

@@ -35,7 +35,7 @@ def test_the_union_has_every_edge_once_and_sums_of_weights(directed, weighted):
                 if u != v:
                     total[arc] = total.get(arc, 0) + weight
     graph = pack(mx)
-    assert (graph.num_layers, graph.union) == (mx.num_layers + 1, True)
+    assert (graph.num_layers, graph.num_plain) == (mx.num_layers + 1, mx.num_layers)
     assert arcs_of(graph, mx.num_layers) == pytest.approx(total if weighted else dict.fromkeys(total, 1))
     plain = PackedGraph.from_multiplex(mx)
     assert all(arcs_of(graph, layer) == arcs_of(plain, layer) for layer in range(mx.num_layers))

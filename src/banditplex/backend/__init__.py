@@ -17,7 +17,7 @@ from banditplex.backend.common import (
 from banditplex.backend.having import Lists, find_lists
 from banditplex.backend.lists import Neighbours, ranges
 from banditplex.backend.positions import position_columns
-from banditplex.backend.steps import add_losses, descend, lay_out, loss_ratios
+from banditplex.backend.steps import add_losses, descend, loss_ratios
 from banditplex.backend.tables import (
     adapt,
     add_listed,

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from threading import Barrier
 from typing import Any, TypeVar
@@ -65,11 +65,7 @@ def in_parts(size: int, work: Callable[[slice], Any], *, few: int = 0, turns: in
             work(slice(0, size))
         return
     bounds = np.linspace(0, size, threads * turns + 1).astype(np.int64).tolist()
-    first, *rest = (slice(low, high) for low, high in pairwise(bounds))
-    others = [_pool(threads).submit(work, part) for part in rest]
-    work(first)
-    for other in others:
-        other.result()
+    run_all([partial(work, slice(low, high)) for low, high in pairwise(bounds)])
 
 
 def run_all(jobs: Sequence[Callable[[], Any]]) -> None:
@@ -78,24 +74,19 @@ def run_all(jobs: Sequence[Callable[[], Any]]) -> None:
         for job in jobs:
             job()
         return
-    others = [_pool(num_threads() - 1).submit(job) for job in jobs[1:]]
+    others = [_pool(num_threads()).submit(job) for job in jobs[1:]]
     jobs[0]()
     for other in others:
         other.result()
 
 
-def map_in_threads(work: Callable[[Item], Value], items: Sequence[Item]) -> list[Value]:
-    """Return what work returns for each item, on as many threads as torch may use; in each, loops use one."""
-    threads = min(num_threads(), len(items))
+def map_on_cpu(work: Callable[[Item], Value], items: Sequence[Item], device: torch.device) -> list[Value]:
+    """Return what work returns for each item; on a CPU on as many threads as torch may use, where loops use one."""
+    threads = min(num_threads(), len(items)) if device.type == "cpu" else 1
     if threads < 2:
         return [work(item) for item in items]
     with own_threads(loops=1), make_pool(threads) as pool:
         return list(pool.map(work, items))
-
-
-def map_on_cpu(work: Callable[[Item], Value], items: Sequence[Item], device: torch.device) -> list[Value]:
-    """Return what work returns for each item: in threads on a CPU, one after the other elsewhere."""
-    return map_in_threads(work, items) if device.type == "cpu" else [work(item) for item in items]
 
 
 _own: list[int] = []

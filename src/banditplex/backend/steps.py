@@ -1,4 +1,4 @@
-"""What a gradient step does besides scoring: its layout, sums of losses, layer losses, and the descent."""
+"""What a gradient step does besides scoring: sums of losses, layer losses, and the descent."""
 
 import math
 from functools import partial
@@ -13,17 +13,6 @@ from banditplex.backend.choice import offer, on_cpu
 from banditplex.backend.compiling import compile_loop
 
 BETAS, EPS = (0.9, 0.999), 1e-8  # as in `torch.optim.AdamW`
-
-
-def lay_out(row: Tensor, table: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Return rows (2 E,), labels (2 E,) and layers (2 E, m) of E edges and as many negatives.
-
-    `row` (E,) are the rows of the edges in the table (B, m), which has the layers of each.
-    """
-    label = torch.zeros(2 * len(row), device=row.device)
-    label[: len(row)] = 1
-    row = torch.cat([row, row])
-    return row, label, table.to(row.device).index_select(0, row)
 
 
 @offer

@@ -56,7 +56,7 @@ class StructuralColumns:
         kept[here] = ~np.isin(hidden.keys(layer[here], ends, self.mx.num_nodes), gone)
         less._edges, less._only = edges.keep(torch.from_numpy(kept)), target
         less._shares = {}
-        for name in ("graph", "_view"):
+        for name in ("graph", "_evidence"):
             less.__dict__.pop(name, None)
         return less
 
@@ -67,30 +67,24 @@ class StructuralColumns:
         return PackedGraph.from_edges(self._edges, union=True, layers=layers)
 
     @cached_property
-    def _view(self) -> View:
-        """The layers whose longer paths and positions are known: all, or the one that is asked about and the union.
+    def _evidence(self) -> Evidence:
+        """That of the layers whose longer paths and positions are known: all, or the one that is asked about.
 
         Paths of large layers are sampled: tables of all pairs would take longer than a classifier.
         """
         graph = self.graph
         if self._only is not None:
             graph = graph.only(torch.tensor([self._only, graph.num_layers - 1]))
-        evidence = replace(Evidence.of(graph, self.visibility), largest_table=FEW_PAIRS)
-        return View(graph, self.visibility, evidence)
-
-    @property
-    def _evidence(self) -> Evidence:
-        assert self._view.evidence is not None
-        return self._view.evidence
+        return replace(Evidence.of(graph, self.visibility), largest_table=FEW_PAIRS)
 
     def pooled(self, pairs: Ints, target: int) -> Floats:
         """Return the columns (n, F) that mean the same in every target: what our networks see before layers are drawn.
 
         Last come sums over the other layers with the pair, or its reverse, of their similarity to the target.
         """
-        parts = []
+        parts, view = [], View(self._evidence.graph, self.visibility, self._evidence)
         for asked, layer in self._asked(pairs, target):
-            known = Known.of(self._view, asked, layer)
+            known = Known.of(view, asked, layer)
             assert known.lists is not None
             similar = self._similar_overlap(asked, known.lists, target)
             parts.append(np.column_stack([known.values.double().numpy(), similar]))

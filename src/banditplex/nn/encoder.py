@@ -19,7 +19,7 @@ Convolution = str | Callable[[int, int], nn.Module]
 """A name, or a class or function called as conv(in_channels, out_channels)."""
 MAX_NODE_EMBEDDINGS = 2_000
 """Nodes whose input vectors are trained, at most. Beyond, trained vectors overfit the training edges; random ones still
-tell which neighbours two nodes share."""
+tell which neighbours two nodes share: means of them are random projections of neighbour lists (Achlioptas, 2003)."""
 
 
 class Encoder(nn.Module):
@@ -30,7 +30,7 @@ class Encoder(nn.Module):
     because only scale and shift belong to a layer; both start at 0.
 
     Parameters: `num_features` 0 means that nodes have no features; then each node has an input vector, trained if there
-    are at most `MAX_NODE_EMBEDDINGS` nodes, else random (`Sketch`). `conv` is "sage" (mean of messages), "gcn", or any
+    are at most `MAX_NODE_EMBEDDINGS` nodes, else fixed and random. `conv` is "sage" (mean of messages), "gcn", or any
     PyG convolution, as a class or function that is called as conv(in, out). Edge weights are message weights, for
     convolutions that take `edge_weight` (both built-in ones do).
     """
@@ -40,9 +40,12 @@ class Encoder(nn.Module):
     ) -> None:
         super().__init__()
         self.num_features, self.width = num_features, width
-        base = nn.Embedding if num_nodes <= MAX_NODE_EMBEDDINGS else Sketch
-        self.input: nn.Module = FeatureInput(num_features, width) if num_features else base(num_nodes, width)
-        if isinstance(self.input, nn.Embedding | Sketch):
+        if num_features:
+            self.input: nn.Module = FeatureInput(num_features, width)
+        else:
+            make: Any = nn.Embedding.from_pretrained  # fixed vectors
+            trained, vectors = num_nodes <= MAX_NODE_EMBEDDINGS, torch.empty(num_nodes, width)
+            self.input = nn.Embedding(num_nodes, width) if trained else make(vectors)
             nn.init.normal_(self.input.weight, std=width**-0.5)
         self.degree = nn.Linear(1, width)
         self.convs = nn.ModuleList([make_convolution(conv, width) for _ in range(depth)])
@@ -70,7 +73,7 @@ class Encoder(nn.Module):
 
     def _input(self, node: Tensor, features: Tensor | None) -> Tensor:
         """Return the input vectors of the vertices, (V, width)."""
-        if isinstance(self.input, nn.Embedding | Sketch):
+        if isinstance(self.input, nn.Embedding):
             return take(self.input.weight, node)
         assert features is not None
         return self.input(take(features, node))
@@ -114,21 +117,6 @@ def column_scales(features: Tensor) -> tuple[Tensor, Tensor]:
 
 CONSTANT = 1e-12
 """Deviation, relative to the largest number of a column, up to which its differences are taken for rounding."""
-
-
-class Sketch(nn.Module):
-    """A fixed random vector per node.
-
-    The mean over a node's neighbours is then a random projection of its neighbour list. Products of such means estimate
-    how much two lists share, and no single edge can be memorised (Achlioptas, Journal of Computer and System Sciences,
-    2003).
-    """
-
-    weight: Tensor
-
-    def __init__(self, num_nodes: int, width: int) -> None:
-        super().__init__()
-        self.register_buffer("weight", torch.empty(num_nodes, width))
 
 
 def make_convolution(conv: Convolution, width: int) -> nn.Module:

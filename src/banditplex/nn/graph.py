@@ -89,8 +89,7 @@ class PackedGraph:
     out: Neighbours
     into: Neighbours
     layer_rows: Tensor  # (num_layers + 1,): rows of layer l of `both` are layer_rows[l] to layer_rows[l + 1]
-    union: bool = False  # whether there is the union of all layers, after them
-    num_pools: int = 0  # pools of some layers, which come last
+    num_plain: int  # layers of the multiplex; the union of them, if there is one, comes next, then pools of some
     pair_key: Tensor | None = None  # (E,) with a union: source * num_nodes + destination of every edge, sorted
     pair_layer: Tensor | None = None  # (E,) the layer of each
 
@@ -112,7 +111,7 @@ class PackedGraph:
         With `layers`, the others look empty, but are part of union and pools.
         """
         edges = edges.keep(~edges.is_loop)
-        pairs, copies, pair_copies = edges.undirected(), None, None
+        pairs, copies, pair_copies, num_plain = edges.undirected(), None, None, edges.num_layers
         index: tuple[Tensor, Tensor] | tuple[None, None] = (None, None)
         if union:
             merged = unite(edges)
@@ -138,12 +137,7 @@ class PackedGraph:
             out, into = pack_out(arcs, copies), pack_into(arcs)
         starts = torch.arange(num_layers + 1, device=edges.layer.device) * num_nodes
         rows = torch.searchsorted(both.row_key, starts)
-        return cls(num_nodes, num_layers, edges.directed, both, out, into, rows, union, len(pools), *index)
-
-    @property
-    def num_plain(self) -> int:
-        """The number of layers of the multiplex; also the number of the union, if there is one."""
-        return self.num_layers - self.union - self.num_pools
+        return cls(num_nodes, num_layers, edges.directed, both, out, into, rows, num_plain, *index)
 
     @cached_property
     def max_arcs(self) -> int:
@@ -184,7 +178,8 @@ class PackedGraph:
         which, arc = ranges(begin, end - begin)
         local_begin = begin - (torch.cumsum(end - begin, 0) - (end - begin))
         visible = torch.ones(len(arc), dtype=torch.bool, device=self.device)
-        visible[self._places(hidden, layers, local_begin)] = False
+        hidden_arc, slot = self.hidden_arcs(hidden, layers)
+        visible[hidden_arc - local_begin[slot]] = False
         kept = torch.nonzero(visible).squeeze(1)
         source = lists.arc_row.index_select(0, arc) - shift.index_select(0, which)
         destination = torch.repeat_interleave(lists.row_degree.index_select(0, rows))
@@ -194,11 +189,10 @@ class PackedGraph:
         weight = None if lists.weight is None else lists.weight.index_select(0, arc.index_select(0, kept))
         return Block(self, key, inside, weight, degree, layers, shift, lone, symmetric=True)
 
-    def _places(self, hidden: HiddenEdges, layers: Tensor, begin: Tensor) -> Tensor:
-        """Return where the arcs of hidden edges stand in a block whose layers' arcs start at `begin`."""
-        pairs, layer = hidden
-        ends = torch.cat([pairs, pairs.flip(1)])
-        layer = torch.cat([layer, layer])
+    def hidden_arcs(self, hidden: HiddenEdges, layers: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the arcs of hidden edges in some layers (S,), sorted, and the place of each one's layer among them."""
+        ends, layer = torch.cat([hidden.pairs, hidden.pairs.flip(1)]), hidden.layer.repeat(2)
         found, arc = self.both.find(self.both.rows(layer, ends[:, 0]), ends[:, 1])
         slot = torch.searchsorted(layers, layer).clamp(max=len(layers) - 1)
-        return (arc - begin[slot])[found & (layers[slot] == layer)]
+        here = found & (layers[slot] == layer)
+        return arc[here], slot[here]

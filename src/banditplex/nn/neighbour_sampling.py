@@ -104,7 +104,7 @@ class View:
         self.shift = self._first - (torch.cumsum(size, 0) - size)  # row - shift = place
         slot, self.row = ranges(self._first, size)
         self.whole = (lists.indptr[last] - lists.indptr[self._first] <= WHOLE)[slot]
-        arc = self._arcs(hidden)
+        arc = torch.unique(graph.hidden_arcs(hidden, layers)[0])  # sorted, each once
         row = lists.arc_key[arc] // lists.num_nodes
         self._place = self.place(row)
         self._hidden = torch.bincount(self._place, minlength=len(self.row))
@@ -112,15 +112,6 @@ class View:
         self._start = torch.cumsum(self._hidden, 0) - self._hidden
         rank = torch.arange(len(arc), device=arc.device) - self._start[self._place]
         self._before = self._place * lists.num_nodes + arc - lists.indptr[row] - rank
-
-    def _arcs(self, hidden: HiddenEdges) -> Tensor:
-        """Return the arcs of hidden edges, sorted, each once."""
-        pairs, layer = hidden
-        slot = torch.searchsorted(self.layers, layer).clamp(max=len(self.layers) - 1)
-        here = self.layers[slot] == layer
-        ends, layer = torch.cat([pairs, pairs.flip(1)]), layer.repeat(2)
-        found, arc = self.lists.find(self.lists.rows(layer, ends[:, 0]), ends[:, 1])
-        return torch.unique(arc[found & here.repeat(2)])
 
     def place(self, row: Tensor) -> Tensor:
         """Return the places of rows of these layers."""

@@ -8,7 +8,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from banditplex import backend
 from banditplex.arrays import Bools, Ints
 from banditplex.backend import ranges
 from banditplex.backend.random_numbers import BITS, new_seed, random_integers
@@ -127,7 +126,10 @@ class Batch:
     @classmethod
     def of(cls, row: Tensor, pairs: Tensor, instances: Ints, table: Ints) -> "Batch":
         """Lay out edges and negatives `pairs` (2, E, 2) of targets instances[row] (E,) as one flat list."""
-        row, label, layers = backend.lay_out(row, torch.from_numpy(np.ascontiguousarray(table)))
+        label = torch.zeros(2 * len(row), device=row.device)
+        label[: len(row)] = 1
+        row = torch.cat([row, row])
+        layers = torch.from_numpy(np.ascontiguousarray(table)).to(row.device).index_select(0, row)
         return cls(instances, table, row, pairs.reshape(-1, 2), label, layers)
 
     def part(self, mine: Bools | None) -> "Batch":

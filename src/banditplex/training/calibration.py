@@ -8,8 +8,6 @@ its edges ask for.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -80,23 +78,17 @@ class Sample(NamedTuple):
     weight: Floats  # (n,) how many pairs each stands for
 
 
-@dataclass(frozen=True, eq=False)
-class HeldOutPairs:
+class HeldOutPairs(NamedTuple):
     """The validation edges of each member, of which there must be some, and a sample of the unknown pairs."""
 
-    members: Sequence[TrainingData]
-    unknown: Sequence[Sample]  # one for each member
+    asked: list["Asked"]  # of each member
     density: Floats  # (T,) of links among all pairs of each target
 
     @classmethod
     def draw(cls, members: Sequence[TrainingData], rng: np.random.Generator) -> "HeldOutPairs":
-        """Draw the unknown pairs."""
-        return cls(members, *sample_unknown(members, rng))
-
-    @cached_property
-    def asked(self) -> list["Asked"]:
-        """The pairs of each member, looked up once for all that scores them."""
-        return [Asked.of(data, unknown) for data, unknown in zip(self.members, self.unknown, strict=True)]
+        """Draw the unknown pairs, and look up all pairs, once for all that scores them."""
+        unknown, density = sample_unknown(members, rng)
+        return cls([Asked.of(*each) for each in zip(members, unknown, strict=True)], density)
 
     def score(self, models: Sequence[MemberModel]) -> HeldOut:
         """Return the scores that each member's pairs get from its model."""
