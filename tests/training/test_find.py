@@ -22,9 +22,14 @@ def panels_of(mx, targets, **settings):
     return find_panels(mx, np.array(targets), Config(**settings).checked()).layers
 
 
-@pytest.mark.parametrize("hide", ["layer", "pair"])
-def test_all_layers_of_a_group_are_pooled_and_no_other(hide):
-    mx = groups(24, 4, seed=5, **SIZES)
+@pytest.mark.parametrize(
+    ("hide", "directed", "overlap"),
+    [("layer", False, "disjoint"), ("pair", False, "independent"), ("layer", True, "independent")],
+)
+def test_all_layers_of_a_group_are_pooled_and_no_other(hide, directed, overlap):
+    mx = groups(24, 4, seed=5, overlap=overlap, **SIZES)
+    if directed:
+        mx = mx.to_directed()
     found = panels_of(mx, [0, 9], hide=hide)
     assert {target: set(layers) for target, layers in found.items()} == {0: {1, 2, 3}, 9: {8, 10, 11}}
 
