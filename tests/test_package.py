@@ -97,3 +97,13 @@ def test_the_extra_all_is_every_extra_of_users():
     listed = re.findall(r"^\| `pip install '\.\[(\w+)\]'`", (ROOT / "docs" / "install.md").read_text(), re.MULTILINE)
     assert everything == f"banditplex[{','.join(sorted(listed[: listed.index('all')]))}]"
     assert extras.keys() == {*listed, "audit", "dev", "package"}
+
+
+@pytest.mark.parametrize(("layer", "says"), [("d", "did you mean"), ("x", "Known layers"), ("b", "target of training")])
+def test_a_wrong_layer_is_noticed_before_anything_heavy_is_imported(layer, says, tmp_path):
+    (tmp_path / "model.json").write_text('{"layer_names": ["a", "b", "c", "D"], "targets": [0, 2]}')
+    command = f"import banditplex.cli.predict as it\nfrom pathlib import Path\nrun = Path({str(tmp_path)!r})\n"
+    refused = (
+        f"try: it.predict(run, {layer!r})\nexcept it.InputError as error: assert {says!r} in str(error), str(error)"
+    )
+    assert loaded_after(command + refused + "\nelse: assert 0") == set()

@@ -272,3 +272,7 @@ def test_a_folder_is_no_table_of_pairs(model, tmp_path):
         read_pairs(tmp_path, model.multiplex_)
     with refuses(tmp_path / "nowhere.csv", "no such file"):
         read_pairs(tmp_path / "nowhere.csv", model.multiplex_)
+
+
+def test_a_file_of_later_edges_that_is_not_there(place, model, refusal):
+    assert "nope.csv: no such file" in refusal("predict", "run", "--layer", "a", "--context", "nope.csv", cwd=place)

@@ -22,6 +22,7 @@ import banditplex as bx
 from banditplex.cli import app
 from banditplex.cli.gains import gain_lines
 from banditplex.cli.train import GAINS, _length, fit_in
+from banditplex.datasets import planted
 from banditplex.persistence.checkpoint import FILE, read_checkpoint
 from banditplex.persistence.run_folder import RunFolder
 from banditplex.training.config import SETTINGS
@@ -405,3 +406,14 @@ def test_the_length_of_a_training_in_words():
     assert "epoch 2" in _length({"epochs": 3, "kept_epochs": [2]})
     two = _length({"epochs": 7, "kept_epochs": [2, 7]})
     assert two.startswith("7 epochs of 2 networks; restored weights from epochs 2, 7 ")
+
+
+def test_all_layers_of_a_long_panel_are_listed(tmp_path, call):
+    """Given layers are the panel; ten are more than predictions have terms of."""
+    bx.write(planted(12, 1, 0.8, num_nodes=40, edges_per_layer=60, communities=4), tmp_path / "data.bx")
+    layers = [f"noise{number:02}" for number in range(1, 11)]
+    option = f"layers={json.dumps(layers)}"
+    words = ("train", "data.bx", "--target", "g1-base", "--policy", "fixed", "--policy-option", option, "--epochs", "1")
+    status, text, _ = call(*words, "--json", "-o", "run", cwd=tmp_path)
+    assert status == 0
+    assert sorted(json.loads(text)["targets"][0]["layers_used"]) == sorted(layers)

@@ -6,6 +6,7 @@ import os
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -419,3 +420,8 @@ def test_a_negative_of_a_dense_multiplex_that_training_shows_is_refused():
     shown = replace(data, pairs=np.where(np.arange(len(data.label))[:, None] == at, seen, data.pairs))
     with refuses("not in the training graph"):
         shown.check()
+
+
+def test_tables_are_to_be_read_before():
+    with refuses("Multiplex", "DataFrame", "banditplex.read"):
+        split(pd.DataFrame({"source": [0], "destination": [1]}), hide="layer")

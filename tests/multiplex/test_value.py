@@ -7,6 +7,7 @@ from dataclasses import FrozenInstanceError
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -324,3 +325,16 @@ def test_what_does_not_say_for_each_edge_whether_to_keep_it_is_refused(keep):
     mx = Multiplex.from_edges([0, 1, 2], [1, 2, 3], "a")
     with refuses(3, "edge", np.asarray(keep).dtype, np.shape(keep)):
         mx.keep_edges(keep)
+
+
+def test_tables_of_pandas_name_the_nodes(mx):
+    """In any order; without names in the index, rows are in the order of nodes."""
+    table = pd.DataFrame({"age": [3.0, 1.0, 4.0, 2.0]}, index=["cid", "ann", "dan", "bob"])
+    assert mx.with_node_features(table).node_features.ravel().tolist() == [1, 2, 3, 4]
+    assert mx.with_node_features(table.reset_index(drop=True)).node_features.ravel().tolist() == [3, 1, 4, 2]
+    types = pd.Series(["c", "a", "d", "b"], index=table.index)
+    assert mx.with_node_types(types).node_types.tolist() == ["a", "b", "c", "d"]
+    with refuses("features", "dan"):
+        mx.with_node_features(table.drop("dan"))
+    with refuses("'ann'"):
+        mx.with_node_features(pd.concat([table, table.loc[["ann"]]]))

@@ -53,3 +53,10 @@ def test_the_estimator_takes_names():
     options = {"policy": "fixed", "policy_options": {"layers": ["c"]}}
     model = bx.LinkPredictor(epochs=1, width=0, **options).fit(mx, ["a", "b"])
     assert model.layer_probabilities_.to_numpy().tolist() == [[0, 0, 1], [0, 0, 1]]
+
+
+def test_values_of_layers_are_numbers():
+    with refuses("b", "prices", "x"):
+        resolve([0], "cost-aware", {"prices": {"b": "x"}})
+    with refuses("layers=", 5):
+        resolve([0], "fixed", {"layers": 5})
