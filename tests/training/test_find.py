@@ -179,6 +179,7 @@ def test_the_mean_fall_and_its_error_by_hand():
     assert found.gain == pytest.approx(-0.75)
     assert found.error == pytest.approx(np.sqrt((0.875 + 0.4375) ** 2 + 1.3125**2))
     assert found.edges == 1.0
+    assert np.isnan(list(found.interval(10).values())).all()  # of one edge
     without = Comparison.estimate(pairs, np.array([np.nan, 1.0, -6.0]))
     assert np.isnan([without.gain, without.error]).all()
     assert without.edges == 0.0

@@ -92,7 +92,9 @@ class Estimate(NamedTuple):
 
     def interval(self, family: int) -> dict[str, float]:
         """Return the gain, with limits that hold with `LEVEL` for all of a family together."""
-        reach = float(stdtrit(max(self.edges - 1, 1), 1 - (1 - LEVEL) / 2 / family)) * self.error
+        if self.edges < 2:  # one edge has no deviation
+            return dict.fromkeys(("gain", "low", "high"), float("nan"))
+        reach = float(stdtrit(self.edges - 1, 1 - (1 - LEVEL) / 2 / family)) * self.error
         return {"gain": self.gain, "low": self.gain - reach, "high": self.gain + reach}
 
 
@@ -197,7 +199,7 @@ class Comparison:
         there = np.isfinite(fall)
         fall, label, pairs = fall[there], self.label.cpu().numpy()[there], self.pairs.cpu().numpy()[there]
         edges = float(label.sum())
-        if not 2 <= edges < len(label):  # one edge has no deviation
+        if not 0 < edges < len(label):
             return Estimate(float("nan"), float("nan"), 0.0)
         weight = np.where(label > 0, 0.5 / edges, 0.5 / (len(label) - edges))
         mean = float((weight * fall).sum())

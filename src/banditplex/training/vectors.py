@@ -34,7 +34,7 @@ from banditplex.training.threads import Ask, alone_on_cpu, begun
 EPOCHS, FEWEST, MOST = 30, 60, 300
 """Passes over the questions of a fold; if these make fewer or more steps than that, there are more or fewer.
 
-Long vectors may take twice the steps, and those of all edges four times; they are compared with all nodes up to ten
+Long vectors may take twice the steps, and those of all edges three times; they are compared with all nodes up to ten
 times as many, else with four times the candidates.
 """
 BATCH, LARGE_BATCH, PARTS = 256, 1_024, 40
@@ -191,10 +191,8 @@ def learn(edges: EdgeTensors, held_out: Tensor | None, vectors: Vectors, seed: i
     most, full, num_candidates = (
         (2 * MOST, 10 * FULL_SOFTMAX, 4 * CANDIDATES) if vectors.long else (MOST, FULL_SOFTMAX, CANDIDATES)
     )
-    longest = ALL_EDGES if vectors.long else -1  # it scores the pairs that are ranked
-    draws = [
-        Draws(own, seed + 1 + place, most * (1 + (place == longest))) for place, own in enumerate(questions.of_models())
-    ]
+    more = {ALL_EDGES: most * 3 // 2} if vectors.long else {}  # it scores the pairs that are ranked
+    draws = [Draws(own, seed + 1 + at, more.get(at, most)) for at, own in enumerate(questions.of_models())]
 
     def candidates() -> Iterator[Tensor]:
         own, every = torch.Generator(), torch.arange(edges.num_nodes, device=device)
