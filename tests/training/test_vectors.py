@@ -414,25 +414,6 @@ def test_steps_are_those_of_adagrad_with_a_falling_rate(sets, monkeypatch):
         torch.testing.assert_close(one, other.detach(), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("directed", [False, True])
-def test_answers_that_are_questions_apart_are_the_same_answers_one_by_one(directed):
-    mx = random_mx(directed)
-    edges, hidden = EdgeTensors.of(mx, "cpu"), torch.rand(2, mx.num_edges) < 0.3
-    together, apart = (Questions.of(edges, hidden, None, apart=each) for each in (False, True))
-
-    def triples(asked):
-        """Return end, layer, direction and answer of all that each model learns."""
-        found = []
-        for place, own in enumerate(asked.of_models()):
-            row, answer = asked._replace(hidden=asked.hidden[[place]]).answers_to(own.unsqueeze(0))
-            at = own[row]
-            found.append(sorted(torch.stack([asked.end[at], asked.layer[at], asked.against[at], answer], 1).tolist()))
-        return found
-
-    assert triples(apart) == triples(together)
-    assert [len(own) for own in apart.of_models()] == [len(each) for each in triples(together)]
-
-
 @pytest.mark.parametrize(("sets", "full", "most"), [(SETS, 30, None), (SETS, 29, 2), (1, 3, None), (1, 2, 8)])
 def test_answers_are_compared_with_all_of_few_nodes_or_with_a_sample(sets, full, most, monkeypatch):
     """Of 30 nodes; longer vectors with ten times as many nodes, and four times the sample."""

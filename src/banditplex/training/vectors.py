@@ -24,7 +24,7 @@ from banditplex.backend.lists import ranges
 from banditplex.backend.packing import EdgeTensors
 from banditplex.nn.known import Known
 from banditplex.nn.relations import TINY
-from banditplex.nn.vectors import ALL_EDGES, BUT_VALIDATION, Folds, Vectors
+from banditplex.nn.vectors import BUT_VALIDATION, Folds, Vectors
 from banditplex.rng import stream
 from banditplex.training.config import Config
 from banditplex.training.data import TrainingData, hold_out
@@ -34,8 +34,8 @@ from banditplex.training.threads import Ask, alone_on_cpu, begun
 EPOCHS, FEWEST, MOST = 30, 60, 300
 """Passes over the questions of a fold; if these make fewer or more steps than that, there are more or fewer.
 
-Long vectors may take twice the steps, and those of all edges three times; they are compared with all nodes up to ten
-times as many, else with four times the candidates.
+Long vectors may take twice the steps, are compared with all nodes up to ten times as many, else with four times the
+candidates.
 """
 BATCH, LARGE_BATCH, PARTS = 256, 1_024, 40
 """Questions in a step; more, up to the second number, if a pass would have more parts than the third."""
@@ -186,13 +186,11 @@ def learn(edges: EdgeTensors, held_out: Tensor | None, vectors: Vectors, seed: i
     if vectors.long and held_out is not None:
         hidden[:, BUT_VALIDATION] = held_out
     groups = None if vectors.alone else Folds(vectors.node_group, vectors.layer_group[:, having])
-    shown = replace(edges, layer=number, num_layers=len(having))
-    questions = Questions.of(shown, hidden.flatten(0, 1), groups, apart=vectors.long)
+    questions = Questions.of(replace(edges, layer=number, num_layers=len(having)), hidden.flatten(0, 1), groups)
     most, full, num_candidates = (
         (2 * MOST, 10 * FULL_SOFTMAX, 4 * CANDIDATES) if vectors.long else (MOST, FULL_SOFTMAX, CANDIDATES)
     )
-    more = {ALL_EDGES: most * 3 // 2} if vectors.long else {}  # it scores the pairs that are ranked
-    draws = [Draws(own, seed + 1 + at, more.get(at, most)) for at, own in enumerate(questions.of_models())]
+    draws = [Draws(own, seed + place, most) for place, own in enumerate(questions.of_models(), 1)]
 
     def candidates() -> Iterator[Tensor]:
         own, every = torch.Generator(), torch.arange(edges.num_nodes, device=device)
@@ -243,8 +241,7 @@ def descend(
 class Questions(NamedTuple):
     """The edges as questions, sorted: an end, a layer, and whether the answer is the edge's source.
 
-    An undirected edge counts in both directions. The last question has no answers, and stands for none. Of long
-    vectors, answers are questions `apart`: one with hundreds of answers would outweigh all else in its step.
+    An undirected edge counts in both directions. The last question has no answers, and stands for none.
     """
 
     end: Tensor  # (Q + 1,)
@@ -257,7 +254,7 @@ class Questions(NamedTuple):
     directed: bool  # else no end is a destination
 
     @classmethod
-    def of(cls, edges: EdgeTensors, hidden: Tensor, groups: Folds | None, *, apart: bool = False) -> "Questions":
+    def of(cls, edges: EdgeTensors, hidden: Tensor, groups: Folds | None) -> "Questions":
         """Return those of all edges, some `hidden` (J, E) from each model; loops excepted."""
         hidden, edges, size = hidden[:, ~edges.is_loop].repeat(1, 2), edges.keep(~edges.is_loop), edges.num_nodes
         end, answer = torch.cat([edges.source, edges.destination]), torch.cat([edges.destination, edges.source])
@@ -266,8 +263,6 @@ class Questions(NamedTuple):
         key = (against * edges.num_layers + layer) * size + end
         order = torch.argsort(key * size + answer)
         which, count = torch.unique_consecutive(key[order], return_counts=True)
-        if apart:
-            which, count = key[order], torch.ones_like(key)
         start = torch.cat([count.new_zeros(1), torch.cumsum(count, 0), count.sum().unsqueeze(0)])
         none = which.new_zeros(1)
         of_end, of_layer = torch.cat([which % size, none]), torch.cat([which // size % edges.num_layers, none])
