@@ -14,7 +14,8 @@ from banditplex.training.stacking import stack
 def stacked(*, regression: bool, vectors: bool) -> Iterator[None]:
     """Fit models with regressions, or vectors, or neither, beside their networks."""
 
-    def some(parts, fits, learnt, every):
+    def some(parts, fits, learnt, every, rankings):
+        assert rankings is None  # of long vectors alone
         kept = [parts[0], *parts[1:2] * regression, *parts[2:] * vectors]
         return stack(kept, fits if regression else None, learnt if vectors else None, every)
 

@@ -8,8 +8,8 @@ were learnt without the pairs of its fold, be they edges or not.
 In a large multiplex, one such set of vectors is poor: the candidates of a node are scored by several models, which
 differ by chance. There the edges of a fold are unknown pairs like others to its vectors, and one more model is learnt
 from all edges. Pairs that are no known edges are unknown to that as well, and are scored by it: all by the same. Of
-long vectors, a further model is learnt from all but validation edges, and says what they are worth: those of a fold
-know far fewer edges.
+long vectors, this model learns validation edges last, and says before what it is worth: those of a fold know far fewer
+edges.
 """
 
 import copy
@@ -28,21 +28,14 @@ from banditplex.pairs.visibility import Visibility
 DIMENSION = 32
 FORMULA = FORMULAS["complex"]
 FOLDS, FOLDS_ALONE, FOLDS_LONG = 8, 3, 2
-"""Folds of each of several sets, of one set alone, and of one of long vectors: each costs time."""
-BUT_VALIDATION, ALL_EDGES = 2, 3
-"""The models of one set alone that come after its folds; the first is that of long vectors.
+"""Folds of each of several sets, of one set alone, and of one of long vectors: each costs time.
 
-With it and a full softmax, filtered MRR of validation edges: .447 and .459 on facts of 1,350 baseball players, .393 and
-.397 on a made-up knowledge graph. With it, short vectors count more, and hard MRR of arxiv falls by .003 (two seeds).
+One set alone has one more model, the last, which learns all edges.
 """
 SETS, FEW_NODES, FEW_EDGES = 3, 2_000, 20_000
 """Sets of vectors, whose scores are averaged, of a multiplex with not more nodes and fewer edges; others have one."""
-MORE, MORE_NODES, MORE_EDGES = 4, 5_000, 100_000
-"""One set alone has so many times the numbers per vector, up to so many nodes and edges.
-
-Two made-up knowledge graphs of 2,000 nodes and 24,000 edges, filtered MRR of vectors alone: .377 and .370 with 128
-numbers and four folds, .386 and .379 with 256 and three, in the same time.
-"""
+MORE, MORE_NODES, MORE_EDGES = 8, 5_000, 100_000
+"""One set alone has so many times the numbers per vector, up to so many nodes and edges."""
 LOOKED_UP_AT_ONCE = 1 << 14
 """Pairs that are scored at once."""
 
@@ -73,7 +66,7 @@ def shape_of(mx: Multiplex) -> tuple[int, int, int]:
     if mx.num_nodes <= FEW_NODES and mx.num_edges < FEW_EDGES:
         return SETS, FOLDS, 2 * DIMENSION
     more = mx.num_nodes <= MORE_NODES and mx.num_edges <= MORE_EDGES
-    return 1, ALL_EDGES + 1, 2 * DIMENSION * (MORE if more else 1)
+    return 1, 1 + (FOLDS_LONG if more else FOLDS_ALONE), 2 * DIMENSION * (MORE if more else 1)
 
 
 class Vectors(nn.Module):
@@ -115,18 +108,19 @@ class Vectors(nn.Module):
         """Whether vectors have more numbers than usual; then there is one set."""
         return self.node.shape[3] > 2 * DIMENSION
 
-    def judges(self) -> set[int]:
-        """Return which models of all sets score validation edges; of short vectors, all count as such."""
-        return {BUT_VALIDATION} if self.long else set(range(self.node.shape[:2].numel()))
+    @property
+    def ranked(self) -> bool:
+        """Whether rankings of an edge's ends say how much they count, as in a knowledge graph."""
+        return self.long and self.visibility.directed
 
     def fold(self, pairs: Tensor, layer: Tensor) -> Tensor:
         """Return the folds (S, n) of pairs (n, 2) in their layers (n,)."""
         if self.alone:
-            folds = FOLDS_LONG if self.long else FOLDS_ALONE
-            return (random_integers(self._keys(pairs, layer), int(self.seed)) % folds).unsqueeze(0)
+            return (random_integers(self.keys(pairs, layer), int(self.seed)) % (self.node.shape[1] - 1)).unsqueeze(0)
         return (self.node_group[:, pairs].sum(2) + self.layer_group[:, layer]) % FOLDS
 
-    def _keys(self, pairs: Tensor, layer: Tensor) -> Tensor:
+    def keys(self, pairs: Tensor, layer: Tensor) -> Tensor:
+        """Return the keys (n,) of pairs (n, 2) in their layers (n,), as known `edges` have them."""
         return pair_keys(layer, pairs[:, 0], pairs[:, 1], self.num_nodes, self.visibility)
 
     def in_graph(self, place: Tensor) -> "Vectors":
@@ -142,7 +136,8 @@ class Vectors(nn.Module):
     def score(self, pairs: Tensor, target: Tensor, *, held_out: bool = False) -> Tensor:
         """Return how far the mean scores (n,) of all sets are above the usual ones; 0 where a node is not known.
 
-        Validation edges that are `held_out` are scored without knowing them, and pairs to compare with them likewise.
+        Validation edges that are `held_out` are scored without knowing them, and pairs to compare with them likewise;
+        with long vectors, as long as the last model has not learnt them.
         """
         known = None
         if self.place is not None:
@@ -155,11 +150,11 @@ class Vectors(nn.Module):
     def _mean(self, pairs: Tensor, target: Tensor, held_out: bool) -> Tensor:
         """Return the mean scores of all sets, and of both directions in undirected layers."""
         source, destination = pairs.unbind(1)
-        total, models = self.usual.new_zeros(len(pairs)), self.fold(pairs, target)
+        total, models, last = self.usual.new_zeros(len(pairs)), self.fold(pairs, target), self.node.shape[1] - 1
         if self.long and held_out:
-            models = torch.full_like(models, BUT_VALIDATION)
+            models = torch.full_like(models, last)
         elif self.alone and not held_out:
-            models = torch.where(contains(self.edges, self._keys(pairs, target)), models, ALL_EDGES)
+            models = torch.where(contains(self.edges, self.keys(pairs, target)), models, last)
         for node, layer, model in zip(self.node, self.layer, models, strict=True):
             first, second, relation = node[model, source], node[model, destination], layer[model, target]
             total += FORMULA.score(first, relation, second)

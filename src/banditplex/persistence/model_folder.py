@@ -124,7 +124,7 @@ def check_sizes(
         raise FormatError(f"expected weights of {config.depth} convolutions (depth), got {got}", path=path)
 
 
-FORMAT = 12
+FORMAT = 13
 Row = dict[str, Any]
 FILES = ("graph.safetensors", "policy.safetensors", "weights.safetensors")
 GRAPH = ("edge_index", "layer_offsets", "weight", "time", "node_features")

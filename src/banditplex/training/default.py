@@ -31,6 +31,7 @@ from banditplex.training.data import count_examples
 from banditplex.training.find import find_panels
 from banditplex.training.loop import Trainer
 from banditplex.training.members import Members, choose_layers, mean_of_networks, member_seed
+from banditplex.training.rankings import Rankings
 from banditplex.training.regression import fit_regressions, mean_of
 from banditplex.training.setup import make_trainer
 from banditplex.training.stacking import stack
@@ -82,15 +83,18 @@ def complete(trainers: Sequence[Trainer], begun: VectorsInParts | None = None) -
     # Validation edges and unknown pairs, scored by each network on the graph that it was trained on.
     pairs = HeldOutPairs.draw(every, stream(config.seed, "calibration"))
     alone = [replace(mean, model=each.ema_model, source=each.data.train_view) for each in trainers]
-    scores, regression = [pairs.score(alone)], None
-    if config.stacks and (fits := fit_regressions(trainers, used)):
+    scores, regression, rankings = [pairs.score(alone)], None, None
+    vectors = None if begun is None else begun.judged()
+    of_vectors = [] if vectors is None else [TargetVectors(vectors, data) for data in every]
+    if vectors is not None and vectors.ranked:
+        rankings = Rankings.of(every[0], [alone[0], of_vectors[0]], vectors, stream(config.seed, "rankings"))
+    elif config.stacks and (fits := fit_regressions(trainers, used)):
         regression = mean_of(fits)
         scores.append(pairs.score(fits))
-    vectors = None if begun is None else begun.judged()
-    if vectors is not None:
-        scores.append(pairs.score([TargetVectors(vectors, data) for data in every]))
+    if of_vectors:
+        scores.append(pairs.score(of_vectors))
     # Stacking, calibration, and all together.
-    beside, held_out = stack(scores, regression, vectors, every)
+    beside, held_out = stack(scores, regression, vectors, every, rankings)
     if begun is not None and beside is not None and beside.vectors is not None:  # they count
         begun.finish()
     model = joined(members_of(mean.model), beside)

@@ -1,7 +1,8 @@
 """How much networks, regressions and vectors count: as much as validation edges say, which none of them has seen.
 
 This is stacking (Wolpert, Neural Networks, 1992). All targets have the same factors. Unknown pairs stand for all of
-their target, so most of the loss is in those that look like links: at the top of the list, where users look.
+their target, so most of the loss is in those that look like links: at the top of the list, where users look. In a
+knowledge graph, which is asked for the other end of an edge, factors are those of `training/rankings.py`.
 """
 
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from banditplex.nn.vectors import Vectors
 from banditplex.training.calibration import SPREAD, HeldOut, Scored
 from banditplex.training.data import TrainingData
 from banditplex.training.priors import fit_with_priors, logistic_loss
+from banditplex.training.rankings import Rankings
 
 BIAS = 30.0  # standard deviation, a priori, of a target's bias
 STACKING_FOLDS = 4  # parts of the held-out pairs; the scores of each have factors that were fitted to the others
@@ -24,17 +26,19 @@ LITTLE = 0.1  # share of what all scores spread by, below which long vectors are
 
 
 def stack(
-    parts: Sequence[HeldOut], regression: Regression | None, vectors: Vectors | None, every: Sequence[TrainingData]
-) -> tuple[Beside | None, HeldOut]:
+    parts: Sequence[HeldOut], regression: Regression | None, vectors: Vectors | None, every: Sequence[TrainingData],
+    rankings: Rankings | None = None,
+) -> tuple[Beside | None, HeldOut]:  # fmt: skip
     """Return what to put beside the mean of the networks, with its factors, and the scores of all together.
 
     Factors that were fitted to these pairs would make them look too good, so scores have those of other folds.
-    `parts` are the scores of the same pairs by networks, regression and vectors, as far as there are any.
+    `parts` are the scores of the same pairs by networks, regression and vectors, as far as there are any; `rankings`
+    are theirs, if these say how much they count.
     """
     if regression is None and vectors is None:
         return None, parts[0]
     targets = torch.from_numpy(every[0].targets).to(every[0].device)
-    found = weigh(parts)
+    found = weigh(parts) if rankings is None else rankings.weigh(weigh(parts)[: len(parts)])
     factors = found[: len(parts)]
     if vectors is not None and vectors.long:  # most of them are still to be learnt
         spread = factors * [part.links.score.std() for part in parts]
@@ -50,7 +54,7 @@ def stack(
         regression.scale(targets, torch.full_like(targets, float(factors[1]), dtype=torch.float32))
     if vectors is not None:
         vectors.factor[targets] = float(factors[-1])
-    return beside, out_of_fold(parts, found)
+    return beside, out_of_fold(parts, found, rankings)
 
 
 def weigh(parts: Sequence[HeldOut], start: Floats | None = None) -> Floats:
@@ -84,16 +88,19 @@ def weigh(parts: Sequence[HeldOut], start: Floats | None = None) -> Floats:
     return fit_with_priors(loss, centre, precision, count, (least, np.full(len(centre), np.inf)), start)
 
 
-def out_of_fold(parts: Sequence[HeldOut], start: Floats | None = None) -> HeldOut:
+def out_of_fold(parts: Sequence[HeldOut], start: Floats | None = None, rankings: Rankings | None = None) -> HeldOut:
     """Return the scores of all parts together, of each pair with factors that were fitted to other folds.
 
-    `start` are factors and biases of all pairs, which are near.
+    `start` are factors and biases of all pairs, which are near; by `rankings`, factors alone.
     """
     links, unknown = fold = [np.arange(len(each.score)) % STACKING_FOLDS for each in parts[0][:2]]
     scores = [np.empty(len(each)) for each in fold]
     for number in range(STACKING_FOLDS):
-        others = [each.take(links != number, unknown != number) for each in parts]
-        factors = weigh(others, start)[: len(parts)]
+        if rankings is None or start is None:
+            others = [each.take(links != number, unknown != number) for each in parts]
+            factors = weigh(others, start)[: len(parts)]
+        else:
+            factors = rankings.weigh(start, links[rankings.place] != number)
         found = add_up([each.take(links == number, unknown == number) for each in parts], factors)
         for score, of, part in zip(scores, fold, found[:2], strict=True):
             score[of == number] = part.score

@@ -32,8 +32,8 @@ def begun(jobs: Sequence[Generator[None, None, Value]], ahead: int, *, wanted: b
     """Run generators in turn in a second thread, if that is wanted and there may be two; return what asks for values.
 
     The first of them, as many as `ahead` says, run at once, the others when they are asked for; each is asked for once.
-    Who asks for some runs those of them that have not begun, the last first, and waits for the others. Without a second
-    thread it runs them all. If the block is left before, a running one ends at its next step.
+    Who asks for some runs those of them that have not begun, the last first, and waits for the others; a single one has
+    all threads. Without a second thread it runs them all. If the block is left before, a running one ends at its next step.
     """
     if not wanted or num_threads() < 2:
         yield lambda some: [run_to_end(job) for job in jobs[some]]
@@ -44,6 +44,8 @@ def begun(jobs: Sequence[Generator[None, None, Value]], ahead: int, *, wanted: b
 
         def ask(some: slice) -> list[Value]:
             places = range(len(jobs))[some]
+            if len(places) == 1 and places[0] >= len(values):  # nothing else to do meanwhile
+                return [run_to_end(jobs[places[0]])]
             values.extend(pool.submit(run_to_end, job, left.is_set) for job in jobs[len(values) : places.stop])
             own: dict[int, Value] = {}
             with own_threads(loops=1):

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 from torch.nn.utils.rnn import pad_sequence
 
 from banditplex.arrays import Floats, Ints
@@ -24,35 +25,47 @@ from banditplex.backend.lists import ranges
 from banditplex.backend.packing import EdgeTensors
 from banditplex.nn.known import Known
 from banditplex.nn.relations import TINY
-from banditplex.nn.vectors import BUT_VALIDATION, Folds, Vectors
+from banditplex.nn.vectors import DIMENSION, MORE_NODES, Folds, Vectors
 from banditplex.rng import stream
 from banditplex.training.config import Config
 from banditplex.training.data import TrainingData, hold_out
 from banditplex.training.descent import Step, descent
 from banditplex.training.threads import Ask, alone_on_cpu, begun
 
-EPOCHS, FEWEST, MOST = 30, 60, 300
-"""Passes over the questions of a fold; if these make fewer or more steps than that, there are more or fewer.
+EPOCHS, FEWEST = 30, 60
+"""Passes over the questions of a fold; if these make fewer or more steps than that, there are more or fewer."""
+BATCH, LARGE_BATCH = 256, 1_024
+"""Questions in a step; more, up to the second number, if a pass would have more parts than the recipe says."""
 
-Long vectors may take twice the steps, are compared with all nodes up to ten times as many, else with four times the
-candidates.
-"""
-BATCH, LARGE_BATCH, PARTS = 256, 1_024, 40
-"""Questions in a step; more, up to the second number, if a pass would have more parts than the third."""
-FULL_SOFTMAX, CANDIDATES = 256, 128
-"""Up to so many nodes, right answers are compared with all, else with a sample.
 
-All instead of 512 candidates, filtered MRR of long vectors alone: .463 and .486 on facts of 1,350 baseball players
-(2,424 nodes), .378 and .389 on a made-up knowledge graph (2,000 nodes).
-"""
-RATE = 0.3
-"""Learning rate of the first step, in Adagrad; it falls to 0.
+class Recipe(NamedTuple):
+    """How vectors are learnt."""
 
-One set alone has a rate per number: vectors alone on made-up knowledge graphs .357 and .356, with it .377 and .370.
-Several sets have one per row: with one per number, kinships and umls gain .004, lazega-corrected and vickers lose .01.
+    shrink: float  # the first numbers are normal ones, divided by this
+    rate: float  # of the first step, in Adagrad; it falls to 0
+    penalty: float  # weight of the cubes of the lengths of an edge's complex numbers
+    most: int  # steps
+    parts: int  # of a pass
+    full: int  # up to so many nodes, right answers are compared with all, else with a sample
+    candidates: int  # in this sample
+
+
+SEVERAL = Recipe(shrink=DIMENSION**0.5, rate=0.3, penalty=0.03, most=300, parts=40, full=256, candidates=128)
+"""Several sets have one rate per row: with one per number, as one set has, kinships and umls gain .004, but
+lazega-corrected and vickers lose .01.
 """
-PENALTY = 0.03
-"""Weight of the cubes of the lengths of an edge's complex numbers; twice as much for one set alone."""
+ALONE = SEVERAL._replace(penalty=0.06)
+LONG = Recipe(shrink=100, rate=0.2, penalty=0.04, most=600, parts=60, full=MORE_NODES, candidates=0)
+"""The folds of long vectors are short, as they score known edges alone.
+
+Filtered MRR of long vectors alone, with 40 parts and a penalty of .03, on valid triples of three knowledge graphs
+(3,078 to 3,570 nodes, 30,000 facts): .573, .549 and .721; with a sample of 512 candidates .551, .520 and .646.
+"""
+AGAIN = 0.25
+"""What has learnt without validation edges learns all edges in so many times its steps.
+
+That is nearly as good as a new start, which has .576, .548 and .723, filtered MRR as above.
+"""
 USUAL = 256
 """Random pairs of a layer whose mean score is the usual one."""
 MOST_NODES, MOST_EDGES = 20_000, 5_000_000
@@ -92,10 +105,10 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class VectorsInParts:
-    """Vectors that are learnt in parts, which do not depend on each other.
+    """Vectors that are learnt in parts.
 
-    The first `judging` parts are all that scores validation edges. The others are learnt if these say that vectors
-    count.
+    The first `judging` parts, which do not depend on each other, are all that scores validation edges. The others are
+    learnt if these say that vectors count.
     """
 
     vectors: Vectors
@@ -149,8 +162,7 @@ def vectors_begun(data: TrainingData, members: Sequence[Config]) -> Iterator[Vec
     vectors.layer_group.copy_(folds.layer)
     vectors = vectors.to(device)
     parts = learn(*edges_to_learn(data, members if vectors.long else ()), vectors, first)
-    judges = vectors.judges()
-    judging = sum(not judges.isdisjoint(part.models) for part in parts)
+    judging = len(parts) - vectors.long  # the last part of long vectors learns what is held out
     with begun([part.steps for part in parts], judging, wanted=alone_on_cpu(data)) as values:
         yield VectorsInParts(vectors, parts, judging, data, begin, values)
 
@@ -169,71 +181,88 @@ def edges_to_learn(data: TrainingData, members: Sequence[Config]) -> tuple[EdgeT
 
 
 def learn(edges: EdgeTensors, held_out: Tensor | None, vectors: Vectors, seed: int) -> list[Part]:
-    """Return the parts that learn the models of all sets, those that score validation edges first.
+    """Return the parts that learn the models of all sets.
 
-    Edges that are `held_out` (E,) are hidden from one model of long vectors; None: there are none.
+    The last of long vectors learns in two parts: in the first one without edges that are `held_out` (E,), None: there
+    are none; in the last one, from where it is then, from all edges.
     """
     device, (sets, models, _, width) = edges.layer.device, vectors.node.shape
     generator = torch.Generator().manual_seed(seed)
-    node, layer = (
-        (torch.randn(sets, rows, width, generator=generator) / (width // 2) ** 0.5)
-        .repeat_interleave(models, 0).to(device)
-        for rows in (edges.num_nodes, edges.num_layers)
-    )  # fmt: skip
     having, number = torch.unique(edges.layer, return_inverse=True)  # the others are left out
     fold = vectors.fold(torch.stack([edges.source, edges.destination], 1), edges.layer)
-    hidden = fold.unsqueeze(1) == torch.arange(models, device=device).unsqueeze(1)  # (S, M, E)
-    if vectors.long and held_out is not None:
-        hidden[:, BUT_VALIDATION] = held_out
+    hidden = (fold.unsqueeze(1) == torch.arange(models, device=device).unsqueeze(1)).flatten(0, 1)  # (J, E)
+    if vectors.long:
+        first = torch.zeros_like(hidden[0]) if held_out is None else held_out
+        hidden = torch.cat([hidden, first.unsqueeze(0)])
     groups = None if vectors.alone else Folds(vectors.node_group, vectors.layer_group[:, having])
-    questions = Questions.of(replace(edges, layer=number, num_layers=len(having)), hidden.flatten(0, 1), groups)
-    most, full, num_candidates = (
-        (2 * MOST, 10 * FULL_SOFTMAX, 4 * CANDIDATES) if vectors.long else (MOST, FULL_SOFTMAX, CANDIDATES)
-    )
-    draws = [Draws(own, seed + place, most) for place, own in enumerate(questions.of_models(), 1)]
+    questions = Questions.of(replace(edges, layer=number, num_layers=len(having)), hidden, groups)
+    of_models = list(questions.of_models())
 
-    def candidates() -> Iterator[Tensor]:
-        own, every = torch.Generator(), torch.arange(edges.num_nodes, device=device)
+    def candidates(recipe: Recipe) -> Iterator[Tensor]:
+        own, nodes = torch.Generator(), torch.arange(edges.num_nodes, device=device)
         own.set_state(generator.get_state())
         while True:
-            some = torch.randint(edges.num_nodes, (num_candidates,), generator=own) if len(every) > full else None
-            yield every if some is None else torch.unique(some).to(device)
+            some = torch.randint(len(nodes), (recipe.candidates,), generator=own) if len(nodes) > recipe.full else None
+            yield nodes if some is None else torch.unique(some).to(device)
 
-    def steps(some: list[int]) -> Generator[None, None, tuple[Tensor, Tensor]]:
-        values, result = [node[some], layer[some][:, having]], layer[some]
-        drawn = [draws[place] for place in some]
-        yield from descend(values, questions.of_models_at(some, models), drawn, candidates(), alone=vectors.alone)
-        result[:, having] = values[1]
-        return values[0], result
+    def begin(recipe: Recipe, width: int) -> list[Tensor]:
+        values = [torch.randn(sets, size, width, generator=generator) for size in (edges.num_nodes, edges.num_layers)]
+        values = [(each / recipe.shrink).repeat_interleave(models, 0).to(device) for each in values]
+        values[1] = values[1][:, having]
+        return [*values, *(each.new_zeros(*each.shape[:2], width if vectors.alone else 1) for each in values)]
 
-    every, judges = list(range(len(draws))), vectors.judges()
-    if device.type != "cpu":
-        parts = [every]  # few large steps
-    elif vectors.alone:
-        parts = sorted(([place] for place in every), key=lambda some: judges.isdisjoint(some))
-    else:
-        parts = [every[first : first + models] for first in range(0, len(every), models)]
-    return [Part(some, steps(some)) for some in parts]
+    def part(some: list[int], rows: list[int], recipe: Recipe, state: list[Tensor], share: float = 1.0) -> Part:
+        """Return what lets some models learn, and changes their state; `rows` of `hidden` are theirs."""
+        draws = [Draws(of_models[row], seed + 1 + row, recipe) for row in rows]
+
+        def steps() -> Generator[None, None, tuple[Tensor, Tensor]]:
+            yield from descend(state, questions.of_models_at(rows, models), draws, candidates(recipe), recipe, share)
+            layer = state[1].new_zeros(len(some), edges.num_layers, state[1].shape[2])
+            layer[:, having] = state[1]
+            return lengthened(state[0], width), lengthened(layer, width)
+
+        return Part(some, steps())
+
+    def parts(some: list[int], recipe: Recipe, state: list[Tensor]) -> list[Part]:
+        size = len(some) if device.type != "cpu" else 1 if vectors.alone else models  # on a GPU, few large steps
+        every = [some[first : first + size] for first in range(0, len(some), size)]
+        return [part(each, each, recipe, [values[each] for values in state]) for each in every]
+
+    if not vectors.long:
+        recipe = ALONE if vectors.alone else SEVERAL
+        return parts([*range(sets * models)], recipe, begin(recipe, width))
+    *folds, last = range(models)
+    state = [each[[last]] for each in begin(LONG, width)]
+    short = parts(folds, ALONE, begin(ALONE, 2 * DIMENSION))
+    return [part([last], [models], LONG, state), *short, part([last], [last], LONG, state, AGAIN)]
+
+
+def lengthened(vectors: Tensor, width: int) -> Tensor:
+    """Return complex vectors (..., D) with zeros behind, (..., width) in all."""
+    halves = vectors.reshape(*vectors.shape[:-1], 2, -1)
+    return pad(halves, (0, width // 2 - halves.shape[-1])).flatten(-2)
 
 
 def descend(
-    values: Sequence[Tensor], questions: "Questions", draws: Sequence["Draws"], candidates: Iterator[Tensor], *,
-    alone: bool,
+    state: Sequence[Tensor], questions: "Questions", draws: Sequence["Draws"], candidates: Iterator[Tensor],
+    recipe: Recipe, share: float = 1.0,
 ) -> Generator[None, None, None]:  # fmt: skip
-    """Change the vectors of nodes (j, N, D) and of layers (j, L, D) of some models, step by step."""
-    width = values[0].shape[2]
-    squares = [each.new_zeros(*each.shape[:2], width if alone else 1) for each in values]
-    steps = torch.tensor([draw.steps for draw in draws])
+    """Let some models learn, step by step, in a share of their steps.
+
+    Their state is the vectors of nodes (j, N, D) and of layers (j, L, D), then for both the sums of squared gradients,
+    with (j, N, 1) and (j, L, 1) of their means.
+    """
+    steps = (share * torch.tensor([draw.steps for draw in draws])).ceil()
     for step in range(int(steps.max())):
         at = pad_sequence([draw.take(step) for draw in draws], batch_first=True, padding_value=len(questions.end) - 1)
-        rate = RATE * (1 - step / steps.clamp(min=1)).clamp(min=0).to(at.device).unsqueeze(1)
+        rate = recipe.rate * (1 - step / steps.clamp(min=1)).clamp(min=0).to(at.device).unsqueeze(1)
         asked = Step(at, *questions.answers_to(at), next(candidates))
-        gradients = descent(values[0], values[1], questions, asked, PENALTY * (1 + alone))
-        for value, square, gradient in zip(values, squares, gradients, strict=True):
-            if alone:
+        gradients = descent(state[0], state[1], questions, asked, recipe.penalty)
+        for value, square, gradient in zip(state[:2], state[2:], gradients, strict=True):
+            if square.shape[2] == value.shape[2]:
                 square.addcmul_(gradient, gradient)
             else:
-                square += torch.linalg.vector_norm(gradient, dim=2, keepdim=True).square_() / width
+                square += torch.linalg.vector_norm(gradient, dim=2, keepdim=True).square_() / value.shape[2]
             value.addcmul_(gradient, (square + TINY).rsqrt_().mul_(-rate.unsqueeze(2)))
         yield
 
@@ -294,11 +323,11 @@ class Questions(NamedTuple):
 class Draws:
     """Draws some of a model's questions (n,) in each step: all of them in each pass, in a new order."""
 
-    def __init__(self, own: Tensor, seed: int, most: int) -> None:
+    def __init__(self, own: Tensor, seed: int, recipe: Recipe) -> None:
         self._own, self._generator = own, torch.Generator().manual_seed(seed)
-        self._size = min(max(BATCH, len(own) // PARTS), LARGE_BATCH)
+        self._size = min(max(BATCH, len(own) // recipe.parts), LARGE_BATCH)
         self._rest: list[Tensor] = []
-        self.steps = min(max(EPOCHS * -(-len(own) // self._size), FEWEST), most) if len(own) else 0
+        self.steps = min(max(EPOCHS * -(-len(own) // self._size), FEWEST), recipe.most) if len(own) else 0
 
     def take(self, step: int) -> Tensor:
         """Return the questions of the next step; none after the last."""

@@ -1,0 +1,143 @@
+"""Factors from rankings: against torch's cross-entropy, a plain count, and on parts of which one knows the answer."""
+
+import numpy as np
+import pytest
+import torch
+
+import banditplex as bx
+from banditplex.nn import vectors as scoring
+from banditplex.training import rankings as rankings_of
+from banditplex.training import stacking
+from banditplex.training import vectors as training
+from banditplex.training.rankings import Rankings, candidates
+from banditplex.training.stacking import SPREAD
+from tests.training.test_vectors import change_recipes, random_mx, vectors_of
+
+
+def rankings(seed=0, size=40, candidates=6, noise=(0.5, 3.0)):
+    """Rankings of edges by parts that see the truth with noise; some candidates are known edges."""
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(-2, 1, (size, 2, candidates))
+    above = np.stack([truth + each * rng.normal(0, 1, truth.shape) for each in noise])
+    return Rankings(np.arange(size), above, rng.choice([0.0, 1.0, 3.0], truth.shape))
+
+
+def test_factors_have_the_least_cross_entropy_with_priors(monkeypatch):
+    """Autograd of the plain loss is 0 there, up to what L-BFGS-B leaves."""
+    monkeypatch.setattr(rankings_of, "SHARES", (1.0,))
+    found = rankings()
+    beta = found.weigh(np.array([1.0, 1.0]))
+    assert (beta > 0).all()
+    asked = torch.tensor(beta, requires_grad=True)
+    loss = 0.5 * ((asked - torch.tensor([0.0, 1.0])) ** 2).sum() / SPREAD**2
+    for query in range(40):
+        for end in range(2):
+            score = (asked[:, None] * torch.from_numpy(found.above[:, query, end])).sum(0)
+            loss = loss + torch.log(1 + (torch.from_numpy(found.weight[query, end]) * score.exp()).sum())
+    loss.backward()
+    assert asked.grad.numpy() == pytest.approx([0, 0], abs=0.05)
+    assert loss.item() > 10
+
+
+def test_a_part_that_says_nothing_counts_nothing():
+    """The first part ranks edges at random."""
+    rng, found = np.random.default_rng(1), rankings(seed=1, size=400, noise=(0.1, 0.1))
+    found.above[0] = rng.normal(0, 3, found.above[0].shape)
+    first, second = found.weigh(np.array([1.0, 1.0]))
+    assert first < 0.05
+    assert second > 0.5
+
+
+def test_some_rankings_are_weighed_as_if_there_were_no_others():
+    found, some = rankings(), np.arange(40) % 4 != 1
+    alone = Rankings(found.place[some], found.above[:, some], found.weight[some])
+    start = np.array([1.0, 0.1])
+    assert found.weigh(start, some) == pytest.approx(alone.weigh(start))
+    assert found.weigh(start, some) != pytest.approx(found.weigh(start), rel=1e-3)
+
+
+def test_others_than_vectors_count_as_far_as_the_mean_reciprocal_rank_says():
+    found = rankings(seed=2)
+    start = np.array([1.0, 1.0])
+    chosen = found.weigh(start)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rankings_of, "SHARES", (1.0,))
+        whole = found.weigh(start)
+    ways = {share: mean_reciprocal_rank(found, [share * whole[0], whole[1]]) for share in rankings_of.SHARES}
+    for share, expected in ways.items():
+        assert found.mean_reciprocal_rank(np.array([share * whole[0], whole[1]])) == pytest.approx(expected)
+    best = max(ways, key=ways.get)
+    assert chosen.tolist() == pytest.approx([best * whole[0], whole[1]])
+    assert len(set(ways.values())) > 3
+
+
+def mean_reciprocal_rank(found, factors):
+    """One ranking after another; candidates with the same score share their ranks."""
+    total = 0.0
+    for query in range(found.above.shape[1]):
+        for end in range(2):
+            rank = 1.0
+            for place, weight in enumerate(found.weight[query, end]):
+                score = sum(factor * part[query, end, place] for factor, part in zip(factors, found.above, strict=True))
+                rank += weight * (1.0 if score > 0 else 0.5 if score == 0 else 0.0)
+            total += 1 / rank
+    return total / (2 * found.above.shape[1])
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@torch.no_grad()
+def test_candidates_are_the_highest_nodes_and_random_ones_without_known_edges(directed, monkeypatch):
+    monkeypatch.setattr(scoring, "FEW_EDGES", 0)
+    monkeypatch.setattr(rankings_of, "HIGHEST", 5)
+    mx = random_mx(directed)
+    vectors = vectors_of(mx)
+    ends, target = torch.from_numpy(mx.edge_index.T[::9].copy()), torch.from_numpy(mx.edge_layer[::9].copy())
+    random = torch.randint(30, (len(ends), 2, 8), generator=torch.Generator().manual_seed(1))
+    pairs, weight = candidates(vectors, ends, target, random)
+    half = vectors.node.shape[3] // 2
+    for query, (edge, layer) in enumerate(zip(ends.tolist(), target.tolist(), strict=True)):
+        known = {tuple(pair) for pair in mx.edges(mx.layer_names[layer]).T.tolist()}
+        known |= set() if directed else {(v, u) for u, v in known}
+        for end in range(2):
+            asked = [tuple(node if place == end else edge[place] for place in range(2)) for node in range(30)]
+            allowed = [pair not in known and pair[0] != pair[1] for pair in asked]
+            numbers = [
+                torch.complex(each[..., :half], each[..., half:])
+                for each in (vectors.node[0, -1], vectors.layer[0, -1])
+            ]
+            score = [float((numbers[0][u] * numbers[1][layer] * numbers[0][v].conj()).sum().real) for u, v in asked]
+            best = sorted((node for node in range(30) if allowed[node]), key=lambda node: -score[node])[:5]
+            expected = [(asked[node], 1.0) for node in best]
+            for node in random[query, end].tolist():
+                expected.append((asked[node], 30 / 8 * (allowed[node] and node not in best)))
+            found = list(zip(map(tuple, pairs[query, end].tolist()), weight[query, end].tolist(), strict=True))
+            assert found == expected
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_long_vectors_of_a_directed_multiplex_are_stacked_by_rankings(directed, monkeypatch):
+    """If rankings say that networks and regressions count nothing, scores are those of vectors."""
+    monkeypatch.setattr(scoring, "FEW_EDGES", 0)
+    monkeypatch.setattr(training, "FEWEST", 15)
+    monkeypatch.setattr(stacking, "LITTLE", 0.0)
+    change_recipes(monkeypatch, most=15)
+    asked = []
+
+    def weigh(self, start, some=None):
+        asked.append((self.above.shape, None if some is None else int(some.sum())))
+        return np.array([0.0, 0.0, 2.0])
+
+    monkeypatch.setattr(Rankings, "weigh", weigh)
+    mx = random_mx(directed)
+    model = bx.LinkPredictor(members=2, epochs=2, warmup=0).fit(mx)
+    beside, pairs = model._fitted.model.beside, mx.node_names[[[0, 5], [3, 9]]]
+    if not directed:
+        assert asked == []
+        return
+    (_, size, _, _), _ = asked[0]
+    assert asked[0] == ((3, size, 2, 30 + 64), None)  # 30 nodes are fewer than `HIGHEST`
+    assert sum(number for _, number in asked[1:]) == 3 * size  # each ranking is in three of the four other folds
+    target = torch.ones(2, dtype=torch.int64)
+    assert model.score_pairs(pairs, "b") == pytest.approx(
+        2 * beside.vectors.score(torch.tensor([[0, 5], [3, 9]]), target).detach().numpy(), abs=1e-5
+    )
