@@ -126,13 +126,13 @@ def test_the_unpacked_sort_agrees_with_the_packed_one(rows, directed):
 @given(keys=st.lists(st.integers(0, 2**63 - 1) | st.integers(0, 3), max_size=30))
 def test_the_stable_order_is_that_of_a_stable_sort(keys):
     key = np.array(keys, np.int64)
-    assert build._stable_order(key, 63).tolist() == sorted(range(len(keys)), key=keys.__getitem__)
+    assert build.stable_order(key, 63).tolist() == sorted(range(len(keys)), key=keys.__getitem__)
 
 
 @pytest.mark.parametrize("bits", [5, 20, 47, 48, 63])
 def test_the_stable_order_of_many_keys(bits):
     key = np.random.default_rng(bits).integers(0, 2 ** min(bits, 62), 50_000) // 3
-    assert np.array_equal(build._stable_order(key, bits), np.argsort(key, kind="stable"))
+    assert np.array_equal(build.stable_order(key, bits), np.argsort(key, kind="stable"))
 
 
 integers = st.one_of(st.integers(0, 9), st.integers(2**63 - 5, 2**63 - 1), st.integers(-(2**63), 2**63 - 1))

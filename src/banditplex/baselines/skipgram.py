@@ -13,7 +13,7 @@ with row-wise Adagrad: a row of a table moves by rate * gradient / root of the s
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from time import monotonic
 from typing import NamedTuple
@@ -24,6 +24,7 @@ from torch import Tensor
 
 from banditplex.arrays import Bools, Floats, Ints
 from banditplex.multiplex import Multiplex
+from banditplex.nn import PackedGraph
 from banditplex.pairs.known import contains
 
 
@@ -43,12 +44,10 @@ class WalkGraph:
     @classmethod
     def of(cls, mx: Multiplex) -> "WalkGraph":
         """Return the walk graph of a multiplex; the directions of its edges are ignored."""
-        lists = mx.to_undirected().adjacency
-        row_layer = np.repeat(np.arange(mx.num_layers), np.diff(lists.offsets))
-        keys = row_layer * mx.num_nodes + lists.nodes
-        layer = np.repeat(row_layer, lists.degrees)
-        neighbours = np.searchsorted(keys, layer * mx.num_nodes + lists.neighbours)
-        return cls(mx.num_nodes, lists.offsets, lists.nodes, lists.indptr, neighbours)
+        graph = PackedGraph.from_multiplex(replace(mx, weight=None))
+        nodes = graph.both.row_key[:-1] % max(mx.num_nodes, 1)
+        arrays = graph.layer_rows, nodes, graph.both.indptr[:-1], graph.both.arc_row[:-1]
+        return cls(mx.num_nodes, *(each.numpy() for each in arrays))
 
     @property
     def num_rows(self) -> int:

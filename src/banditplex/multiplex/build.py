@@ -70,7 +70,8 @@ def sort_edges(
     """
     if not directed:
         source, destination = np.minimum(source, destination), np.maximum(source, destination)
-    bits, key_bits = _key_bits(num_nodes, num_layers)
+    bits = max(1, (num_nodes - 1).bit_length())  # of a node index
+    key_bits = 2 * bits + max(1, num_layers.bit_length())
     if key_bits > 63:
         order = np.lexsort((destination, source, layer))
         layer, edges = layer[order], np.stack([source[order], destination[order]])
@@ -79,13 +80,16 @@ def sort_edges(
         weight, time = _merge(weight, time, order, new, duplicates)
         offsets = np.searchsorted(layer[new], np.arange(num_layers + 1))
         return np.ascontiguousarray(edges[:, new]), offsets.astype(np.int64, copy=False), weight, time
-    key = _pack(source, destination, layer, bits)
+    key = layer << bits
+    key |= source
+    key <<= bits
+    key |= destination
     if not bool((key[1:] > key[:-1]).all()):
         places: Ints | None = None
         if weight is None and time is None and duplicates != "error":  # the original positions are not needed
             key.sort()
         else:
-            places = _stable_order(key, key_bits)
+            places = stable_order(key, key_bits)
             key = key[places]
         first = np.ones(len(key), np.bool_)
         np.not_equal(key[1:], key[:-1], out=first[1:])
@@ -100,29 +104,7 @@ def sort_edges(
     return edges, offsets.astype(np.int64, copy=False), weight, time
 
 
-def stable_order(source: Ints, destination: Ints, layer: Ints, *, num_nodes: int, num_layers: int) -> Ints:
-    """Return the order that sorts edges by (layer, source, destination); the sort is stable."""
-    bits, key_bits = _key_bits(num_nodes, num_layers)
-    if key_bits > 63:
-        return np.lexsort((destination, source, layer))
-    return _stable_order(_pack(source, destination, layer, bits), key_bits)
-
-
-def _key_bits(num_nodes: int, num_layers: int) -> tuple[int, int]:
-    """Return the number of bits of a node index, and of the key of an edge."""
-    bits = max(1, (num_nodes - 1).bit_length())
-    return bits, 2 * bits + max(1, num_layers.bit_length())
-
-
-def _pack(source: Ints, destination: Ints, layer: Ints, bits: int) -> Ints:
-    key = layer << bits
-    key |= source
-    key <<= bits
-    key |= destination
-    return key
-
-
-def _stable_order(key: Ints, bits: int) -> Ints:
+def stable_order(key: Ints, bits: int) -> Ints:
     """Return the order that sorts keys of `bits` bits; the sort is stable.
 
     This is a radix sort, last digit first. A digit and a position share 63 bits, with the digit as wide as possible.
@@ -323,23 +305,18 @@ class Adjacency:
 
 def build_adjacency(edges: Ints, offsets: Ints, num_nodes: int, *, directed: bool) -> Adjacency:
     """Build neighbour lists from sorted edges (2, E) and layer offsets (L + 1,)."""
-    num_layers = len(offsets) - 1
-    layer = np.repeat(np.arange(num_layers), np.diff(offsets))
-    edge = np.arange(edges.shape[1])
-    node, neighbour = edges
+    first = np.arange(len(offsets)) * num_nodes  # keys of rows, layer by layer
+    layer, edge, ends = np.repeat(first[:-1], np.diff(offsets)), np.arange(edges.shape[1]), edges
     if not directed:
         other = edges[0] != edges[1]  # a self loop is one neighbour, not two
-        node, neighbour = np.concatenate([edges, edges[::-1, other]], axis=1)
-        layer, edge = np.concatenate([layer, layer[other]]), np.concatenate([edge, edge[other]])
-        order = stable_order(node, neighbour, layer, num_nodes=num_nodes, num_layers=num_layers)
-        layer, node, neighbour, edge = layer[order], node[order], neighbour[order], edge[order]
-    new = np.ones(len(node), np.bool_)
-    new[1:] = (np.diff(layer) != 0) | (np.diff(node) != 0)
-    starts = np.flatnonzero(new)
-    return Adjacency(
-        offsets=np.searchsorted(layer[starts], np.arange(num_layers + 1)).astype(np.int64, copy=False),
-        nodes=node[starts], indptr=np.append(starts, len(node)), neighbours=neighbour, edge=edge,
-    )  # fmt: skip
+        ends, edge = np.append(edges, edges[::-1, other], axis=1), np.append(edge, edge[other])
+        layer = np.append(layer, layer[other])
+        order = np.lexsort((ends[1], layer + ends[0]))
+        layer, edge, ends = layer[order], edge[order], ends[:, order]
+    key = layer + ends[0]
+    starts = np.flatnonzero(np.diff(key, prepend=-1))
+    rows = np.searchsorted(key[starts], first).astype(np.int64, copy=False)
+    return Adjacency(rows, ends[0, starts], np.append(starts, len(key)), ends[1], edge)
 
 
 def linked_types(mx: "Multiplex") -> Ints:

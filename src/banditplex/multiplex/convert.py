@@ -126,12 +126,8 @@ def to_scipy(mx: "Multiplex", layer: Name) -> "sp.csr_array":
     """Return the (num_nodes, num_nodes) weight matrix of a layer; it is symmetric if the multiplex is undirected."""
     import scipy.sparse as sp
 
-    (source, destination), weight = mx.edges(layer), mx.weights(layer)
-    if not mx.directed:
-        other = source != destination
-        source, destination = np.append(source, destination[other]), np.append(destination, source[other])
-        weight = np.append(weight, weight[other])
-    return sp.csr_array((weight, (source, destination)), shape=(mx.num_nodes, mx.num_nodes))
+    arcs = mx.subset(layers=[layer]).to_directed()
+    return sp.csr_array((arcs.weights(layer), arcs.edge_index), shape=(mx.num_nodes, mx.num_nodes))
 
 
 def from_scipy(

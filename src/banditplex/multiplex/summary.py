@@ -63,10 +63,9 @@ def summarise(mx: "Multiplex") -> Summary:
 
 def jaccard(mx: "Multiplex") -> "sp.csr_array":
     """Return the sparse (num_layers, num_layers) matrix of |A and B| / |A or B|, A and B the edges of two layers."""
-    source, destination = mx.edge_index
-    order = stable_order(source, destination, np.zeros_like(source), num_nodes=mx.num_nodes, num_layers=1)
-    source, destination = source[order], destination[order]
-    new = (np.diff(source, prepend=-1) != 0) | (np.diff(destination, prepend=-1) != 0)
+    key = mx.edge_index[0] * mx.num_nodes + mx.edge_index[1]
+    order = stable_order(key, (mx.num_nodes**2).bit_length())
+    new = np.diff(key[order], prepend=-1) != 0
     pair = np.cumsum(new) - 1  # equal pairs get the same number
     shape = mx.num_layers, np.count_nonzero(new)
     incidence = sp.csr_array((np.ones(mx.num_edges), (mx.edge_layer[order], pair)), shape=shape)
