@@ -97,7 +97,7 @@ def unlinked_by_hand(fitted, pair, chosen):
     values, own = known.values.clone(), num_features(visibility)[0]
     kept = [own + 2, *range(values.shape[1] - 2 * NUM_COLUMNS, values.shape[1])]
     values[:, kept] = whole.values[:, kept]
-    other = other_features(view.graph, place, known.row, layers, visibility, listed=False)
+    other = other_features(view.graph, place, known.row, layers, visibility)
     assert not len(known.lists.places)
     own = PairFeatures.without_lists(values, place, target, known.row)
     first, rest = net.terms((own, other, known.lists), target, len(chosen))

@@ -40,7 +40,7 @@ def test_compiled_loops_return_what_torch_does(monkeypatch, directed, hide, thre
 
     def look():
         known = Known.of(view, pairs, target)
-        return known, compute_pair_features(view.graph, pairs, target, others, visibility, listed=False)[1]
+        return known, compute_pair_features(view.graph, pairs, target, others, visibility)[1]
 
     found = look()
     torch.set_num_threads(before)

@@ -10,7 +10,7 @@ import torch
 
 from banditplex.backend import find_common
 from banditplex.multiplex import Multiplex
-from banditplex.nn import HiddenEdges, PackedGraph, compute_pair_features
+from banditplex.nn import HiddenEdges, PackedGraph, compute_pair_features, pair_features
 
 
 def random_multiplex(seed=0, num_nodes=12, num_layers=3, num_edges=40, directed=False, weighted=False):
@@ -74,7 +74,11 @@ def test_features_list_common_neighbours_and_their_degrees(directed):
     mx = random_multiplex(directed=directed)
     graph, plain = PackedGraph.from_multiplex(mx), [as_networkx(mx, layer).to_undirected() for layer in range(3)]
     pairs, layers = all_questions(mx)
-    found = own_features(graph, pairs, layers)
+    own = own_features(graph, pairs, layers)
+    found = pair_features.with_lists(graph, own.values, pairs, layers, own.row)
+    other = pair_features.other_features(graph, pairs, own.row, layers.unsqueeze(1), listed=True)
+    for field in ("which", "arc", "degree"):
+        assert torch.equal(getattr(other, field), getattr(found, field))
     node = graph.both.neighbour[found.arc]
     expected = [
         (at, w, plain[layer].degree(w))
@@ -85,7 +89,7 @@ def test_features_list_common_neighbours_and_their_degrees(directed):
     assert sorted(listed) == expected
     assert len(expected) > 50
     nobody = torch.zeros(len(pairs), 1, dtype=torch.long)
-    for each in compute_pair_features(graph, pairs, layers, nobody, listed=False):
+    for each in compute_pair_features(graph, pairs, layers, nobody):
         assert (len(each.which), len(each.arc), len(each.degree)) == (0, 0, 0)
 
 

@@ -103,7 +103,7 @@ class StructuralColumns:
         parts = []
         for asked, layer in self._asked(pairs, target):
             table = torch.tensor(others, dtype=torch.int64).expand(len(asked), -1)
-            own, other = compute_pair_features(self.graph, asked, layer, table, self.visibility, listed=False)
+            own, other = compute_pair_features(self.graph, asked, layer, table, self.visibility)
             parts.append(torch.cat([own.values, other.values.view(len(asked), -1)], 1).double().numpy())
         return np.concatenate(parts)
 

@@ -33,12 +33,12 @@ class Known:
     @classmethod
     def of(cls, view: View, pairs: Tensor, target: Tensor, *, lists: bool = True, others: bool = False) -> "Known":
         """Look up pairs (n, 2) of targets (n,)."""
-        own = own_features(view.graph, pairs, target, view.visibility, listed=False)
+        own = own_features(view.graph, pairs, target, view.visibility)
         there = None
         if others:
             every = torch.arange(view.graph.num_plain - 1, device=target.device)
             layers = every + (every >= target.unsqueeze(1)).long()
-            found = other_features(view.graph, pairs, own.row, layers, view.visibility, listed=False).values
+            found = other_features(view.graph, pairs, own.row, layers, view.visibility).values
             there = found.view(*layers.shape, found.shape[1])
         if view.evidence is None:
             return cls(own.values, own.row, None, there)
@@ -61,7 +61,7 @@ class Known:
     def in_layers(self, view: View, pairs: Tensor, target: Tensor, layers: Tensor) -> PairFeatures:
         """Return the features of the pairs (n, 2) of targets (n,) in other layers (n, k): n * k rows."""
         if self.others is None:
-            return other_features(view.graph, pairs, self.row, layers, view.visibility, listed=False)
+            return other_features(view.graph, pairs, self.row, layers, view.visibility)
         values = backend.take_layers(self.others, target, layers)
         return PairFeatures.without_lists(values, pairs, layers.reshape(-1), self.row[:, :0])
 

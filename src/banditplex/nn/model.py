@@ -117,4 +117,4 @@ class MultiplexModel(nn.Module):
             own = PairFeatures.without_lists(known.values, pairs, target, known.row)
             return own, known.in_layers(view, pairs, target, layers), lists
         own = with_lists(graph, known.values, pairs, target, known.row)
-        return own, other_features(graph, pairs, known.row, layers, view.visibility), lists
+        return own, other_features(graph, pairs, known.row, layers, view.visibility, listed=True), lists

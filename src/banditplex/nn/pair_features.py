@@ -4,7 +4,6 @@
 hidden edges are subtracted there.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -51,16 +50,14 @@ def num_features(visibility: Visibility) -> tuple[int, int]:
 
 
 def compute_pair_features(
-    graph: PackedGraph, pairs: Tensor, target: Tensor, layers: Tensor, visibility: Visibility = HIDE_EDGE, *,
-    listed: bool = True,
-) -> tuple[PairFeatures, PairFeatures]:  # fmt: skip
+    graph: PackedGraph, pairs: Tensor, target: Tensor, layers: Tensor, visibility: Visibility = HIDE_EDGE
+) -> tuple[PairFeatures, PairFeatures]:
     """Return features of pairs (P, 2) in their target layers (P,) and in other layers (P, k): P and P * k rows.
 
-    `visibility` says which further edges between the two nodes count as absent. The lists of common neighbours may be
-    empty if they are not asked for by `listed`.
+    `visibility` says which further edges between the two nodes count as absent.
     """
-    own = own_features(graph, pairs, target, visibility, listed=listed)
-    return own, other_features(graph, pairs, own.row, layers, visibility, listed=listed)
+    own = own_features(graph, pairs, target, visibility)
+    return own, other_features(graph, pairs, own.row, layers, visibility)
 
 
 @torch.no_grad()
@@ -72,9 +69,7 @@ def with_lists(graph: PackedGraph, values: Tensor, pairs: Tensor, target: Tensor
 
 
 @torch.no_grad()
-def own_features(
-    graph: PackedGraph, pairs: Tensor, target: Tensor, visibility: Visibility = HIDE_EDGE, *, listed: bool = True
-) -> PairFeatures:
+def own_features(graph: PackedGraph, pairs: Tensor, target: Tensor, visibility: Visibility = HIDE_EDGE) -> PairFeatures:
     """Return features of pairs (P, 2) in their target layers (P,), as if they were no edges there.
 
     They are log(1 + common neighbours), log(1 + Adamic-Adar), sqrt(resource allocation), log(1 + smaller degree),
@@ -83,26 +78,25 @@ def own_features(
     """
     row = graph.both.rows_of(pairs, target)
     more = [_weighted(graph.both, row)] if visibility.weighted else []
-    if not (listed or graph.directed):
-        columns = torch.cat([backend.own_columns(graph.both, pairs, row), *more], 1)
-        return PairFeatures.without_lists(columns, pairs, target, row)
-    sums, common = _look(graph.both, row, listed=listed)
-    own = torch.ones_like(target, dtype=torch.bool)
-    reverse = own if visibility.hides_reverse or visibility.hides_everywhere else ~own
-    columns, _ = _columns(graph, pairs, target, row, sums, own, reverse)
-    return PairFeatures(torch.cat([columns, *more], 1), pairs, target, row, *common)
+    if graph.directed:
+        own = torch.ones_like(target, dtype=torch.bool)
+        reverse = own if visibility.hides_reverse or visibility.hides_everywhere else ~own
+        columns, _ = _columns(graph, pairs, target, row, backend.shared_sums(graph.both, *row), own, reverse)
+    else:
+        columns = backend.own_columns(graph.both, pairs, row)
+    return PairFeatures.without_lists(torch.cat([columns, *more], 1), pairs, target, row)
 
 
 @torch.no_grad()
 def other_features(
     graph: PackedGraph, pairs: Tensor, row: Tensor, layers: Tensor, visibility: Visibility = HIDE_EDGE, *,
-    listed: bool = True,
+    listed: bool = False,
 ) -> PairFeatures:  # fmt: skip
     """Return features of pairs (P, 2) in other layers (P, k): P * k rows. Rows (2, P) in target layers are known.
 
     They are those in target layers, with the pair's edge included; then whether the pair is an edge, and log(1 +
     count), log(1 + Adamic-Adar), sqrt(resource allocation) of the nodes that are neighbours of one end in the target
-    layer and of the other end in this layer.
+    layer and of the other end in this layer. The common neighbours themselves are there if they are to be `listed`.
     """
     k, layer = layers.shape[1], layers.reshape(-1)
     if not (listed or graph.directed or visibility.weighted):
@@ -111,21 +105,16 @@ def other_features(
         return PairFeatures.without_lists(values, pairs, layer, there)
     ends, row = pairs.repeat_interleave(k, 0), row.repeat_interleave(k, 1)
     there = graph.both.rows_of(ends, layer)
-    sums, common = _look(graph.both, there, listed=listed)
+    if listed:
+        sums, (which, arc, _) = backend.list_common(graph.both, *there)
+        common = which, arc, graph.both.arc_degree.index_select(0, arc)
+    else:
+        sums, common = backend.shared_sums(graph.both, *there), (layer[:0],) * 3
     hidden = torch.full_like(layer, visibility.hides_everywhere, dtype=torch.bool)
     columns, edge = _columns(graph, ends, layer, there, sums, hidden, hidden)
     more = [_weighted(graph.both, there)] if visibility.weighted else []
     cross = edge.unsqueeze(1), backend.cross_columns(graph.both, row, there)
     return PairFeatures(torch.cat([columns, *more, *cross], 1), ends, layer, there, *common)
-
-
-def _look(lists: Neighbours, row: Tensor, *, listed: bool) -> tuple[Tensor, Sequence[Tensor]]:
-    """Return the sums over common neighbours of rows (2, n) and, if they are asked for, these as lists."""
-    if not listed:
-        sums = backend.shared_sums(lists, row[0], row[1])
-        return sums, (row[0, :0], row[0, :0], sums[:0, 0])
-    sums, (which, arc, _) = backend.list_common(lists, row[0], row[1])
-    return sums, (which, arc, lists.arc_degree.index_select(0, arc))
 
 
 def _columns(

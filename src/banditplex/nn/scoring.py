@@ -35,7 +35,7 @@ def score_unlinked(model: Network, view: View, query: Query) -> Tensor:
     parts = [torch.zeros(0, 1 + query.layers.shape[1], device=view.device)]
     for part in query.chunks(SCORED_AT_ONCE):
         own, other, lists = model.describe(view, part)
-        values = other_features(view.graph, part.pairs, own.row, part.layers, hiding, listed=False).values
+        values = other_features(view.graph, part.pairs, own.row, part.layers, hiding).values
         parts.append(model.score(view, part, (own, replace(other, values=values), lists)).terms)
     return torch.cat(parts)
 

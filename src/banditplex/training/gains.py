@@ -182,7 +182,7 @@ class Comparison:
         data, graph, m = self.data, self.graph, len(layers)
         target = torch.full((len(self.pairs),), self.target, device=data.device)
         table = torch.from_numpy(layers).to(data.device).expand(len(self.pairs), -1)
-        own, other = compute_pair_features(graph, self.pairs, target, table, data.visibility, listed=False)
+        own, other = compute_pair_features(graph, self.pairs, target, table, data.visibility)
         paths = Paths.of(graph.only(target[:1]), largest=FEW_PAIRS)
         row = paths.lists.rows_of(self.pairs, target)
         longer = torch.log1p(paths.between(self.pairs, target, row))
