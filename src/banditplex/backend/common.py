@@ -60,23 +60,21 @@ def add_shared(lists: Neighbours, size: int, which: Tensor, arc: Tensor, other: 
 
 
 @offer
-def weighted_sums(lists: Neighbours, a: Tensor, b: Tensor, strength: Tensor) -> Tensor:
-    """Return (n, 6) sums over the common neighbours of rows a (n,) and b (n,) of the union.
+def weighted_columns(lists: Neighbours, a: Tensor, b: Tensor, strength: Tensor) -> Tensor:
+    """Return (n, 6) sums over the common neighbours of rows a (n,) and b (n,) of the union, as columns.
 
     They are 1, 1 / log(degree), 1 / degree, and of the copies x and y of the two arcs: x y, min(x, y), x y / strength.
+    Of the third and the sixth, columns are the roots, of the others log(1 + x).
     """
     assert lists.copies is not None
     which, arc, other = find_common(lists, a, b)
     x, y, degree = lists.copies[arc].float(), lists.copies[other].float(), lists.arc_degree[arc]
     terms = [torch.ones_like(x), 1 / torch.log(degree.clamp(min=2)), 1 / degree]
     terms += [x * y, torch.minimum(x, y), x * y / strength[lists.arc_row[arc]]]
-    return torch.zeros(len(a), 6, device=a.device).index_add_(0, which, torch.stack(terms, 1))
+    return _as_columns(torch.zeros(len(a), 6, device=a.device).index_add_(0, which, torch.stack(terms, 1)))
 
 
-@offer
-def weighted_columns(lists: Neighbours, a: Tensor, b: Tensor, strength: Tensor) -> Tensor:
-    """Return the same sums as columns: roots of the third and the sixth, log(1 + x) of the others."""
-    sums = weighted_sums(lists, a, b, strength)
+def _as_columns(sums: Tensor) -> Tensor:
     sums[:, [0, 1, 3, 4]] = torch.log1p(sums[:, [0, 1, 3, 4]])
     sums[:, [2, 5]] = torch.sqrt(sums[:, [2, 5]])
     return sums
@@ -141,11 +139,11 @@ def _shared_sums(lists: Neighbours, a: Tensor, b: Tensor) -> Tensor:
     return _run(_shared, 3, a, b, lists.indptr, lists.neighbour, lists.arc_degree)
 
 
-@weighted_sums.faster(on_cpu)
-def _weighted_sums(lists: Neighbours, a: Tensor, b: Tensor, strength: Tensor) -> Tensor:
+@weighted_columns.faster(on_cpu)
+def _weighted_columns(lists: Neighbours, a: Tensor, b: Tensor, strength: Tensor) -> Tensor:
     assert lists.copies is not None
     arcs = lists.indptr, lists.neighbour, lists.arc_row, lists.copies
-    return _run(_weighted, 6, a, b, *arcs, lists.degree_terms, strength)
+    return _as_columns(_run(_weighted, 6, a, b, *arcs, lists.degree_terms, strength))
 
 
 @other_columns.faster(on_cpu)
