@@ -4,9 +4,9 @@ hide="layer", 80/20, one negative per held-out edge, means over layers, paired o
 BANDITPLEX_DATA or are downloaded; planted-N is generated with N layers.
 
 Every policy is trained with evidence="all" (the default) and with evidence="drawn" (the paper's setting: nothing is
-seen of layers that are not drawn), and predicts in every way that it can (`banditplex.policy_scores`). "fixed best"
-looks at one given layer: the truly relevant one where that is known, else the best one for logistic regression on a
-validation share.
+seen of layers that are not drawn), and predicts in every way that it can (`experiments.ways`). "fixed best" looks at
+one given layer: the truly relevant one where that is known, else the best one for logistic regression on a validation
+share.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -24,11 +24,11 @@ from banditplex.evaluation import roc_auc, split
 from banditplex.markdown import markdown_table, plus_minus
 from banditplex.multiplex import Multiplex
 from banditplex.pairs.visibility import Visibility
-from banditplex.policy_scores import DRAWS, PREDICTED, WAYS, ways_to_score
 from banditplex.predictor import LinkPredictor
 from experiments import comparison
 from experiments.comparison import Floats, Ints, Measured, SplitRun, Values
 from experiments.runner import Experiment
+from experiments.ways import DRAWS, PREDICTED, WAYS, ways_to_score
 
 QUICK = {"seeds": 1, "epochs": 3}
 NAMES = {"none": "none", "uniform": "uniform", "default": "default", "fixed best": "fixed", "all": "all"}

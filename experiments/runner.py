@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from banditplex.cli.resuming import as_typed, resumable
+from banditplex.cli.resuming import resumable
 from banditplex.errors import InputError
 from banditplex.jobs.engine import collect
 from banditplex.jobs.task import Function
@@ -166,6 +166,11 @@ def names_of(text: str | None, known: Sequence[str], what: str) -> tuple[str, ..
         if name not in known:
             raise InputError(f"Expected {what} among {', '.join(known)}, got {name!r}.")
     return tuple(name for name in known if name in names)
+
+
+def as_typed(folder: Path) -> str:
+    """Return a folder as a published command shows it: as given, or only its name if the path is absolute."""
+    return folder.name if folder.is_absolute() else folder.as_posix()
 
 
 def _report(experiment: Experiment, rows: list[Row], how: Namespace, command: str) -> None:

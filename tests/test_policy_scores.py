@@ -1,4 +1,4 @@
-"""Ways to predict with a policy, against models that predict so by themselves, and a plain loop."""
+"""The layer that is best on validation edges, against a plain loop."""
 
 import numpy as np
 import pytest
@@ -6,39 +6,14 @@ from scipy.optimize import minimize_scalar
 from sklearn.metrics import log_loss
 
 import banditplex as bx
-from banditplex.policy_scores import DRAWS, MEAN, ONE, PREDICTED, VALIDATED, validated_layers, ways_to_score
+from banditplex.policy_scores import validated_layers
 
 MX = bx.planted(4, 1, 0.8, num_nodes=40, edges_per_layer=80, communities=4, within=0.9, seed=1)
 TARGETS = [MX.layer_names[0], MX.layer_names[2]]
-PAIRS = np.array([pair for pair in np.stack(np.triu_indices(40, 1), 1) if not MX.has_edges(pair[None], TARGETS[0])[0]])
 
 
 def fit(**settings):
     return bx.LinkPredictor(epochs=3, device="cpu", **settings).fit(MX, TARGETS)
-
-
-@pytest.mark.parametrize(
-    ("settings", "ways"),
-    [
-        ({"policy": "none"}, [PREDICTED]),
-        ({"policy": "fixed", "policy_options": {"arms": [0]}}, [PREDICTED]),
-        ({"policy": "all"}, [PREDICTED, VALIDATED]),
-        ({"policy": "uniform", "k": 2}, [PREDICTED, MEAN, VALIDATED]),
-        ({"policy": "uniform"}, [PREDICTED, ONE, MEAN, VALIDATED]),
-    ],
-)
-def test_ways_of_policies(settings, ways):
-    model = fit(**settings)
-    assert list(ways_to_score(model)) == ways
-    assert list(ways_to_score(model, (VALIDATED, PREDICTED))) == [way for way in ways if way in (PREDICTED, VALIDATED)]
-
-
-def test_one_layer_is_a_model_with_k_1():
-    ways, one = ways_to_score(fit(evidence="drawn")), fit(k=1, evidence="drawn")  # without a panel
-    for target in TARGETS:
-        pairs = PAIRS[~MX.has_edges(PAIRS, target)][:30]
-        assert ways[ONE](pairs, target) == pytest.approx(one.score_pairs(pairs, target), abs=1e-5)
-        assert ways[MEAN](pairs, target).tolist() == one.score_pairs(pairs, target, draws=DRAWS).tolist()
 
 
 def test_the_validated_layer_has_the_least_validation_loss_by_a_plain_loop():

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from banditplex import plots
+from experiments.figures import legend_below
 from experiments.open_problems import settings
 from experiments.open_problems.analysis import MEASURES, difference
 
@@ -44,7 +45,7 @@ def draw_k(folder: Path, table: pd.DataFrame) -> None:
                     panel.set_ylim(bottom=0)
         for panel in panels[-1]:
             panel.set_xlabel("k, layers per draw")
-        plots.legend_below(figure, panels[0, 0])
+        legend_below(figure, panels[0, 0])
 
 
 def _plot_k(axes: "Axes", table: pd.DataFrame, measure: str) -> None:
@@ -86,7 +87,7 @@ def draw_work(folder: Path, part: str, curves: pd.DataFrame) -> None:
                 panel.set(title=title(data), xlabel=f"{MEASURES[measure][0]} so far")
                 plots.grid(panel)
             line[0].set_ylabel("test ROC-AUC")
-        plots.legend_below(figure, panels[0, 0], legend)
+        legend_below(figure, panels[0, 0], legend)
 
 
 # Open problem 3
@@ -99,7 +100,7 @@ def draw_losses(folder: Path, table: pd.DataFrame, finals: pd.DataFrame) -> None
         gain, found = figure.subplots(1, 2, width_ratios=(1.5, 1))
         _plot_gains(gain, finals)
         _plot_found(found, table.dropna(subset="probability"))
-        plots.legend_below(figure, gain, "layer loss")
+        legend_below(figure, gain, "layer loss")
 
 
 def _plot_gains(axes: "Axes", finals: pd.DataFrame) -> None:

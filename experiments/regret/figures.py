@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from banditplex import plots
 from banditplex.bandits import Policy, make_policy
+from experiments.figures import FAINT, legend_below
 from experiments.regret.analysis import by_policy
 from experiments.regret.measure import follow_example, game_of, rounds
 from experiments.regret.settings import FIGURE_POLICIES, POLICIES
@@ -34,8 +35,8 @@ def draw_sizes(folder: Path, means: pd.DataFrame) -> None:
         for policy, line in table.items():
             thick, colour = 2.6 if policy == "hinted" else 1.5, COLOURS.get(str(policy), plots.INK)
             axes.plot(places, line, "o-", color=colour, linewidth=thick, markersize=4, label=policy)
-        axes.axhline(1, color=plots.FAINT, linestyle=":", linewidth=1.2)
-        axes.annotate("uniform", (0, 1), (-30, 4), textcoords="offset points", color=plots.FAINT)
+        axes.axhline(1, color=FAINT, linestyle=":", linewidth=1.2)
+        axes.annotate("uniform", (0, 1), (-30, 4), textcoords="offset points", color=FAINT)
         axes.set_xticks(places, [size.replace(", ", "\n") for size in table.index])
         axes.set(ylabel="relative regret", ylim=(0, None), title="Relative regret, mean over environments")
         axes.margins(x=0.08)
@@ -67,7 +68,7 @@ def draw_theorem(folder: Path, checks: pd.DataFrame, *, seed: int) -> None:
             panel.set(title=game, xlabel="round")
         panels[0].set_ylabel(f"mean of {examples['runs'].iloc[0]} runs")
         _plot_games(last, checks)
-        plots.legend_below(figure, panels[0])
+        legend_below(figure, panels[0])
 
 
 def _plot_bounds(axes: "Axes", sides: Array) -> None:
@@ -90,7 +91,7 @@ def _plot_games(axes: "Axes", checks: pd.DataFrame) -> None:
         axes.scatter(checks[bound], checks[regret], color=colour, marker=mark, s=26, alpha=0.85, label=label)
     low, high = (pick(axes.get_xlim() + axes.get_ylim()) for pick in (min, max))
     low = max(low, 1e-2)
-    axes.plot([low, high], [low, high], color=plots.FAINT, linewidth=1)
+    axes.plot([low, high], [low, high], color=FAINT, linewidth=1)
     axes.fill_between([low, high], [low, high], high, color=FOUND, alpha=0.08, linewidth=0)
     axes.annotate("the bound fails", (0.06, 0.93), xycoords="axes fraction", color=FOUND, va="top")
     axes.set(xscale="log", yscale="log", xlabel="bound", ylabel="regret", title="All games")

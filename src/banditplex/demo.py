@@ -20,7 +20,7 @@ from banditplex.datasets import load_dataset
 from banditplex.evaluation import Split, accuracy, roc_auc, split
 from banditplex.markdown import number
 from banditplex.multiplex import Multiplex, Name
-from banditplex.policy_scores import PREDICTED, VALIDATED, ways_to_score
+from banditplex.policy_scores import validated_layers, with_one
 from banditplex.predictor import LinkPredictor
 from banditplex.report.about import PAGE, describe, quality
 from banditplex.report.collect import collect_model, collect_probabilities, learning_curves
@@ -121,12 +121,13 @@ class Watch:
     def judge(self, model: LinkPredictor, epoch: int) -> list[dict[str, Any]]:
         """Return a row per target: how well its test pairs are told apart, and what the policy believes."""
         likely: Any = model.layer_probabilities_
-        way = VALIDATED if self._policy == "uniform" else PREDICTED  # its most probable layers would be random
-        score = ways_to_score(model, (way,))[way]
+        names, one = self._part.train.node_names, None
+        if self._policy == "uniform":  # its most probable layers would be random
+            one = with_one(model, validated_layers(model))
         rows = []
         for target, layer in self._relevant.items():
             pairs, label = self._part.test(target)
-            scores = score(pairs, target)
+            scores = model.score_pairs(names[pairs], target) if one is None else one(pairs, target)
             rows.append({
                 "policy": self._policy, "seed": self._seed, "epoch": epoch, "seconds": self._spent, "target": target,
                 "probability": float(likely.loc[target, layer]), "accuracy": accuracy(label, scores),

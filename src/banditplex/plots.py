@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-INK, FAINT, GRID = "#374151", "#6b7280", "#e5e7eb"
+INK, GRID = "#374151", "#e5e7eb"
 STYLE: Any = {
     "font.size": 9.5, "axes.titlesize": 10.5, "axes.titleweight": "bold", "axes.titlelocation": "left",
     "axes.titlepad": 8, "axes.titlecolor": "#111827", "axes.labelcolor": INK, "axes.edgecolor": "#9ca3af",
@@ -56,12 +56,6 @@ def band(axes: "Axes", x: Any, y: Any, error: Any, colour: str, style: str = "-"
     x, y, error = (np.asarray(values, dtype=float) for values in (x, y, np.nan_to_num(error)))
     axes.fill_between(x, y - error, y + error, color=colour, alpha=alpha, linewidth=0)
     axes.plot(x, y, style, color=colour, **line)
-
-
-def legend_below(made: "Figure", axes: "Axes", title: str | None = None) -> None:
-    """Draw the legend of one panel below all of them, in one line."""
-    handles, labels = axes.get_legend_handles_labels()
-    made.legend(handles, labels, loc="outside lower center", ncols=len(labels), title=title)
 
 
 def label_ends(axes: "Axes", x: float, ends: Mapping[str, float], colours: Mapping[str, str], gap: float) -> None:

@@ -3,11 +3,10 @@
 import os
 import signal
 import sys
-from pathlib import Path
 
 import pytest
 
-from banditplex.cli.resuming import as_typed, check_file, resumable, stoppable
+from banditplex.cli.resuming import check_file, resumable, stoppable
 from tests.refusals import refuses
 
 
@@ -36,11 +35,6 @@ def test_files_and_folders_that_exist_name_the_flag(tmp_path):
         check_file(tmp_path / "rows.jsonl", resume=False)
     with refuses("-o FILE", "--resume"):
         check_file(None, resume=True)
-
-
-def test_commands_show_no_path_of_this_machine(tmp_path):
-    assert as_typed(Path("docs/results/regret")) == "docs/results/regret"
-    assert as_typed(tmp_path / "regret") == "regret"
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,15 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from banditplex.policy_scores import MEAN, PREDICTED, VALIDATED, WAYS
 from experiments import hidden_pairs, quality
 from experiments.policies import METHODS, remarks
-from experiments.runner import read_options, run
+from experiments.runner import as_typed, read_options, run
+from experiments.ways import MEAN, PREDICTED, VALIDATED, WAYS
 from tests.refusals import refuses
 
 FAST = ("--quick", "--epochs", "1", "--engine", "serial")
@@ -130,3 +131,8 @@ def test_the_rival_is_chosen_on_other_seeds():
         run("quality", ["--rival-seeds", "9-1"])
     with refuses("nothing.csv"):
         run("quality", ["--rivals", "nothing.csv"])
+
+
+def test_commands_show_no_path_of_this_machine(tmp_path):
+    assert as_typed(Path("docs/results/regret")) == "docs/results/regret"
+    assert as_typed(tmp_path / "regret") == "regret"

@@ -94,8 +94,3 @@ def resume_command(program: str = "banditplex") -> str:
     """Return the command that resumes the running one, with as many processes."""
     words = [word for word in sys.argv[1:] if word not in ("--force", "--resume")]
     return f"{launcher() or program} {shlex.join([*words, '--resume'])}"
-
-
-def as_typed(folder: Path) -> str:
-    """Return a folder as a published command shows it: as given, or only its name if the path is absolute."""
-    return folder.name if folder.is_absolute() else folder.as_posix()
