@@ -98,13 +98,13 @@ class PairInteraction(nn.Module):
     def __init__(self, width: int, hidden_units: int, directed: bool) -> None:
         super().__init__()
         self.source = nn.Linear(width, width)
-        self.destination = nn.Linear(width, width) if directed else self.source
+        self.destination = nn.Linear(width, width) if directed else None
         self.message = nn.Linear(width, width)
         self.net = nn.Sequential(nn.Linear(2 * width, hidden_units), nn.SiLU(), _zero(nn.Linear(hidden_units, 1)))
 
     def forward(self, features: PairFeatures, ends: Tensor, between: Tensor) -> Tensor:
         """Return one number per (pair, layer), (n,), given embeddings as `Head` is."""
-        if self.destination is self.source:
+        if self.destination is None:
             at_u, at_v = self.source(ends).chunk(2)
         else:
             at_u, at_v = self.source(ends[: len(ends) // 2]), self.destination(ends[len(ends) // 2 :])

@@ -32,7 +32,7 @@ from banditplex.training.loop import Trainer
 from banditplex.training.members import Members
 
 FILE = "checkpoint.safetensors"
-FORMAT = "banditplex checkpoint 11"
+FORMAT = "banditplex checkpoint 12"
 _SIZE_AND_CHECKSUM = Kind(
     "a size and a checksum", lambda value: isinstance(value, tuple) and [*map(type, value)] == [int, str]
 )

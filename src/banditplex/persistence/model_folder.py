@@ -142,10 +142,6 @@ def save(folder: str | Path, fitted: FittedModel, config: Config, history: list[
     state = {} if fitted.policy is None else fitted.policy.state_dict()
     arrays = {name: value for name, value in state.items() if isinstance(value, np.ndarray)}
     weights = {name: value.detach().cpu().contiguous() for name, value in fitted.model.state_dict().items()}
-    first: dict[int, str] = {}  # undirected models use one projection for both ends: it is stored once
-    for name, value in weights.items():
-        first.setdefault(value.data_ptr() if value.numel() else id(value), name)
-    weights = {name: weights[name] for name in first.values()}
     beside = beside_of(fitted.model)
     index = {
         "format": FORMAT,
@@ -211,9 +207,6 @@ def _from_index(
     visibility = config.visibility(mx, panels)
     networks = [build_network(mx, targets, config, visibility) for _ in range(index["members"])]
     model = joined(networks, _beside(networks, index, mx))
-    if not mx.directed:
-        ends = [name for name in weights if ".source." in name]
-        weights |= {name.replace(".source.", ".destination."): weights[name] for name in ends}
     like = model.state_dict()
     check_like({name: weights[name] for name in like if name in weights} | weights, like, str(files[2]))
     model.load_state_dict(weights)
