@@ -4,7 +4,6 @@ import os
 import shlex
 import signal
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +12,7 @@ from banditplex.errors import InputError
 from banditplex.jobs.task import TaskLost
 from banditplex.storage.rows import begun, check_folder
 from banditplex.terminal import say
-from banditplex.training.distributed import launcher
+from banditplex.training.distributed import launcher, on_sigterm
 
 
 @contextmanager
@@ -54,7 +53,7 @@ def stoppable(*, quiet: bool = True, ends: bool = False) -> Iterator[str]:
     nothing to write, and may wait for others.
     """
     how = "Ctrl-C"
-    if ends or threading.current_thread() is not threading.main_thread():  # which alone may set signals
+    if ends:
         yield how
         return
 
@@ -65,11 +64,8 @@ def stoppable(*, quiet: bool = True, ends: bool = False) -> Iterator[str]:
         how = f"kill {os.getpid()}"
         if not quiet:
             say(f"Ctrl-C is ignored here, as in the background of a script; to stop it: {how}")
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
+    with on_sigterm(stop):
         yield how
-    finally:
-        signal.signal(signal.SIGTERM, before)
 
 
 def exit_status(stop: BaseException) -> int:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -128,7 +128,7 @@ def joined() -> Iterator[Group]:
     if count:
         torch.cuda.set_device(place % count)
     own_gpu = (torchrun_number("LOCAL_WORLD_SIZE", 1) or 1) <= count
-    with reaching(), ended_by_sigterm():
+    with reaching(), on_sigterm(signal.SIG_DFL):  # Python's own answer would wait for torch
         patience = timedelta(seconds=START)
         store, rank, size = next(rendezvous("env://", timeout=patience))
         store.set(f"banditplex {rank}", "here")  # torch itself would wait for half an hour
@@ -145,12 +145,12 @@ def joined() -> Iterator[Group]:
 
 
 @contextmanager
-def ended_by_sigterm() -> Iterator[None]:
-    """Let SIGTERM end this process at once, as Python's own answer to it waits for torch."""
-    if threading.current_thread() is not threading.main_thread():  # which alone may set signals
+def on_sigterm(answer: Any) -> Iterator[None]:
+    """Let SIGTERM have another answer, if this thread may set it: the main one alone may."""
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    before = signal.signal(signal.SIGTERM, answer)
     try:
         yield
     finally:
