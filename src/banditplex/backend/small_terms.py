@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from banditplex.backend.compiling import compile_loop
+from banditplex.backend.term_loops import add_listed, differentiate_listed
 
 
 class SmallHeads(NamedTuple):
@@ -35,7 +36,7 @@ class SmallHeads(NamedTuple):
             slots = rows[-1]
             score_small(low * slots, high * slots, *rows, linear, bias, first, first_bias, *others, *kept, terms)
         if len(weights[2][0]):
-            add_listed(low, high, asked[0][4], *asked[2], *weights[2], into[0])
+            add_listed(low, high, asked[0][4], asked[2], weights[2], into[0])
 
     def differentiate(self, low: int, high: int, gradient: Any, asked: Any, weights: Any, found: Any) -> None:
         """Add the gradient of pairs low to high to that of the weights."""
@@ -44,8 +45,7 @@ class SmallHeads(NamedTuple):
             fixed = given, layer, target, slots, last, of_layer, of_target, *kept
             differentiate_small(low * slots, high * slots, *fixed, *into[:4], *into[6:])
         if len(weights[2][0]):
-            listed = asked[0][4], *asked[2], *weights[2], *found[2]
-            differentiate_listed(low, high, gradient[0], *listed)
+            differentiate_listed(low, high, gradient[0], asked[0][4], asked[2], weights[2], found[2])
 
 
 def _room(asked: Any, weights: Any, rows: int | None = None) -> tuple[Any, ...]:
@@ -119,30 +119,3 @@ def differentiate_small(
             d_first_bias[j] += d
             for c in range(columns):
                 d_first[j, c] += d * x[row, c]
-
-
-@partial(compile_loop, reorder=True)
-def add_listed(
-    low: Any, high: Any, target: Any, start: Any, places: Any, of_layer: Any, of_target: Any, result: Any
-) -> None:
-    """Add the term of listed layers to those of pairs low to high."""
-    for i in range(low, high):
-        total = np.float32(0)
-        for at in range(start[i], start[i + 1]):
-            for r in range(of_layer.shape[1]):
-                total += of_layer[places[at], r] * of_target[target[i], r]
-        result[i] += total / np.float32(math.sqrt(start[i + 1] - start[i] + 1))
-
-
-@partial(compile_loop, reorder=True)
-def differentiate_listed(
-    low: Any, high: Any, gradient: Any, target: Any, start: Any, places: Any, of_layer: Any, of_target: Any,
-    d_of_layer: Any, d_of_target: Any,
-) -> None:  # fmt: skip
-    """Add the gradient of the term of listed layers of pairs low to high."""
-    for i in range(low, high):
-        d = gradient[i] / np.float32(math.sqrt(start[i + 1] - start[i] + 1))
-        for at in range(start[i], start[i + 1]):
-            for r in range(of_layer.shape[1]):
-                d_of_layer[places[at], r] += d * of_target[target[i], r]
-                d_of_target[target[i], r] += d * of_layer[places[at], r]

@@ -112,7 +112,7 @@ def score_terms(low: Any, high: Any, blocks: Any, asked: Any, weights: Any, kept
     slots = asked[1][5]
     _score_rows(low, high, blocks[0], asked[0], weights[0], kept[0], into[0])
     _score_rows(low * slots, high * slots, blocks[1], asked[1], weights[1], kept[1], into[1])
-    _add_listed(low, high, asked[0][4], asked[2], weights[2], into[0])
+    add_listed(low, high, asked[0][4], asked[2], weights[2], into[0])
 
 
 @compile_loop
@@ -123,11 +123,11 @@ def differentiate_terms(
     slots = asked[1][5]
     _differentiate_rows(low, high, blocks[0], gradient[0], asked[0], weights[0], kept[0], found[0])
     _differentiate_rows(low * slots, high * slots, blocks[1], gradient[1], asked[1], weights[1], kept[1], found[1])
-    _differentiate_listed(low, high, gradient[0], asked[0][4], asked[2], weights[2], found[2])
+    differentiate_listed(low, high, gradient[0], asked[0][4], asked[2], weights[2], found[2])
 
 
 @compile_loop
-def _add_listed(low: Any, high: Any, target: Any, lists: Any, weights: Any, result: Any) -> None:
+def add_listed(low: Any, high: Any, target: Any, lists: Any, weights: Any, result: Any) -> None:
     """Add the term of listed layers; the weight of a layer is computed once for successive pairs of a target."""
     start, places = lists
     of_layer, of_target = weights
@@ -146,9 +146,7 @@ def _add_listed(low: Any, high: Any, target: Any, lists: Any, weights: Any, resu
 
 
 @compile_loop
-def _differentiate_listed(
-    low: Any, high: Any, gradient: Any, target: Any, lists: Any, weights: Any, found: Any
-) -> None:
+def differentiate_listed(low: Any, high: Any, gradient: Any, target: Any, lists: Any, weights: Any, found: Any) -> None:
     """Add the gradient of the term of listed layers; that of a layer is summed over successive pairs of a target."""
     start, places = lists
     of_layer = weights[0]
