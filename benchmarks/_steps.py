@@ -2,9 +2,9 @@
 
 from itertools import cycle
 
+from banditplex.training.global_state import on_tensor_cores
 from banditplex.training.history import EpochRecord
 from banditplex.training.loop import Trainer
-from banditplex.training.tensor_cores import on_tensor_cores
 from banditplex.training.threads import has_short_steps, second_thread
 
 

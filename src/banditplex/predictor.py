@@ -33,7 +33,7 @@ from banditplex.training.config import SETTINGS, Config, Setting, numpydoc
 from banditplex.training.default import Find, Learnt, learn, make_networks
 from banditplex.training.find import find_panels
 from banditplex.training.gains import layer_gains
-from banditplex.training.generators import seeded
+from banditplex.training.global_state import seeded
 from banditplex.training.history import summary
 from banditplex.training.loop import Trainer
 from banditplex.training.members import Members, while_training

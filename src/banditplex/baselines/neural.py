@@ -22,7 +22,7 @@ from banditplex.rng import stream
 from banditplex.training.batches import Plan, plan_epoch
 from banditplex.training.config import AUTO, Config
 from banditplex.training.data import TrainingData, prepare
-from banditplex.training.generators import seeded
+from banditplex.training.global_state import seeded
 from banditplex.training.threads import fitting_threads
 
 SCORING_GROUPS = 8  # known edges are scored in this many groups, each without the edges of the group

@@ -25,7 +25,7 @@ from banditplex.storage.files import check_same, differences, locked_folder
 from banditplex.storage.lock import Lock
 from banditplex.storage.tree import read_tree, write_tree
 from banditplex.training.config import SETTINGS
-from banditplex.training.generators import get_state, set_state
+from banditplex.training.global_state import get_state, set_state
 from banditplex.training.history import ROW
 from banditplex.training.likeness import check_like
 from banditplex.training.loop import Trainer

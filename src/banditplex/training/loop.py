@@ -31,10 +31,10 @@ from banditplex.training.config import Config
 from banditplex.training.data import TrainingData
 from banditplex.training.draws import DrawSchedule, most_probable_layers
 from banditplex.training.feedback import LayerLosses, SideInformation, free_observations, layer_losses
+from banditplex.training.global_state import on_tensor_cores
 from banditplex.training.history import EpochRecord, Regret
 from banditplex.training.optimizer import FlatAdamW
 from banditplex.training.supply import Supply
-from banditplex.training.tensor_cores import on_tensor_cores
 from banditplex.training.threads import Later, has_short_steps, second_thread
 from banditplex.training.validation import EarlyStopping, Validation, validate
 

@@ -16,7 +16,7 @@ from banditplex.pairs.visibility import Visibility
 from banditplex.rng import stream
 from banditplex.training.config import AUTO, MANY_EDGES, SETTINGS, Config
 from banditplex.training.data import TrainingData, count_examples, prepare
-from banditplex.training.generators import seeded
+from banditplex.training.global_state import seeded
 from banditplex.training.loop import Trainer
 
 WIDTH = 16  # width of node embeddings, if "auto" has any

@@ -1,6 +1,7 @@
-"""Fits in several threads: each as if it were alone, and torch's global generator as it was."""
+"""Fits in threads: each as if it were alone, torch's generator as it was; tensor cores: for wide encoders on a GPU."""
 
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import torch
 from torch_geometric.nn import GATConv
 
 import banditplex as bx
+from banditplex.training.global_state import on_tensor_cores
 
 
 def dropping(channels, out):
@@ -42,3 +44,28 @@ def test_dropout_is_for_training_alone(tmp_path):
     first = model.score_pairs(pairs, "a")
     assert (model.score_pairs(pairs, "a") == first).all()
     assert (bx.LinkPredictor.load(tmp_path, conv=dropping).score_pairs(pairs, "a") == first).all()
+
+
+# Tensor cores
+
+
+def trainer_with(device, width):
+    encoder = None if width is None else SimpleNamespace(width=width)
+    data, model = SimpleNamespace(device=torch.device(device)), SimpleNamespace(encoder=encoder)
+    return SimpleNamespace(data=data, model=model)
+
+
+@pytest.mark.parametrize(
+    ("device", "width", "expected"),
+    [("cuda", 64, "high"), ("cuda", 16, "highest"), ("cuda", None, "highest"), ("cpu", 64, "highest")],
+)
+def test_only_wide_encoders_on_a_gpu_use_them(device, width, expected):
+    with on_tensor_cores(trainer_with(device, width)):
+        assert torch.get_float32_matmul_precision() == expected
+    assert torch.get_float32_matmul_precision() == "highest"
+
+
+def test_the_precision_comes_back_after_an_error():
+    with pytest.raises(ZeroDivisionError), on_tensor_cores(trainer_with("cuda", 64)):
+        raise ZeroDivisionError
+    assert torch.get_float32_matmul_precision() == "highest"
