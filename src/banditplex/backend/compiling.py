@@ -1,10 +1,9 @@
 """Compiles loops with numba, and runs them on all cores; no result depends on the number of threads."""
 
 import os
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from itertools import pairwise
 from threading import Barrier
@@ -17,16 +16,16 @@ from banditplex.backend import choice
 
 Item = TypeVar("Item")
 Value = TypeVar("Value")
-UNCACHED = "BANDITPLEX_UNCACHED"  # set in the environment by the process that has said that loops cannot be kept
 FEW = 512  # pairs that are not worth a second thread
 TURN, TURNS = 16, 8
 """Parts that a thread takes in turn, where some take longer: of so many times as many things, and so many parts."""
 
 
 def compile_loop(function: Any, *, reorder: bool = False) -> Any:
-    """Compile a loop that other threads may run beside, and keep the result on disk; without numba, return it.
+    """Compile a loop that other threads may run beside, and keep the result on disk, if it can be written to.
 
-    With `reorder`, sums of floating point numbers may be computed in another order.
+    Without numba, return the loop itself. With `reorder`, sums of floating point numbers may be computed in another
+    order.
     """
     if not choice.NUMBA:
         return function
@@ -35,21 +34,17 @@ def compile_loop(function: Any, *, reorder: bool = False) -> Any:
     allowed = {"contract", "reassoc"} if reorder else {"contract"}
     options: Any = {"nogil": True, "error_model": "numpy", "fastmath": allowed}
     try:
-        return njit(cache=True, **options)(function)
+        loop: Any = njit(cache=True, **options)(function)
     except RuntimeError:  # no folder that can be written to
-        _say_uncached()
         return njit(**options)(function)
+    keep = loop._cache.save_overload
 
+    def keep_if_possible(*compiled: Any) -> None:
+        with suppress(OSError):  # such as a full disk
+            keep(*compiled)
 
-def _say_uncached() -> None:
-    """Warn, once for this process and those that it starts, that loops are compiled again in every process."""
-    if UNCACHED not in os.environ:
-        os.environ[UNCACHED] = "1"
-        warnings.warn(
-            "Compiled loops cannot be kept: neither the folder of the package nor that of a cache can be written to. "
-            "Each start compiles them anew, which may take a minute; NUMBA_CACHE_DIR names another folder.",
-            stacklevel=2,
-        )
+    loop._cache.save_overload = keep_if_possible
+    return loop
 
 
 def in_parts(size: int, work: Callable[[slice], Any], *, few: int = 0, turns: int = 1) -> None:
