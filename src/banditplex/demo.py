@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from banditplex.backend.compiling import threads_for
 from banditplex.bandits.arms import to_arm
 from banditplex.datasets import load_dataset
 from banditplex.evaluation import Split, accuracy, roc_auc, split
@@ -26,7 +27,6 @@ from banditplex.report.about import PAGE, describe, quality
 from banditplex.report.collect import collect_model, collect_probabilities, learning_curves
 from banditplex.report.findings import find_policies
 from banditplex.report.page import write_page
-from banditplex.training.threads import fitting_threads
 
 SEEDS, EPOCHS = 3, 10
 JUDGED = 4  # models are judged after every so many epochs, and after the last
@@ -78,7 +78,7 @@ def measure(*, seeds: int = SEEDS, epochs: int = EPOCHS, on_epoch: Progress | No
         for seed, part in enumerate(parts):
             model = make_model(policy, part.train, relevant, epochs=epochs, seed=seed)
             watch = Watch(policy, seed, part, relevant, epochs, on_epoch)
-            with fitting_threads(part.train.num_edges):
+            with threads_for(part.train.num_edges):
                 model.fit(part.train, list(relevant), watch)
                 results += watch.judge(model, epochs)
             curves += watch.rows

@@ -10,6 +10,7 @@ from scipy.special import expit, logit
 from torch import Tensor
 
 from banditplex.arrays import Floats, Ints
+from banditplex.backend.compiling import threads_for
 from banditplex.bandits import Policy
 from banditplex.bandits.arms import to_layer
 from banditplex.errors import InputError
@@ -166,7 +167,8 @@ class FittedModel:
             raise InputError(f"Expected draws to be an integer of at least 0, got {draws!r}.")
         instance = self.instance(layer)
         chosen, share = self._choose(instance, draws)
-        terms = (self if share is None else self.networks)._terms(pairs, instance, chosen)
+        with threads_for(self.mx.num_edges):
+            terms = (self if share is None else self.networks)._terms(pairs, instance, chosen)
         result = terms.sum(1) if share is None else terms[:, 0] + terms[:, 1:] @ share
         return result.cpu().numpy().astype(np.float64)
 
@@ -183,7 +185,8 @@ class FittedModel:
             query = self._query(pairs[at], self.targets[instance[at]], self.layers[instance[at], :count])
             if known is not None:
                 query = replace(query, known=known.take(torch.from_numpy(at).to(self.view.device)))
-            result[at] = score_terms(self.model, self.view, query).sum(1).cpu().numpy()
+            with threads_for(self.mx.num_edges):
+                result[at] = score_terms(self.model, self.view, query).sum(1).cpu().numpy()
         return result
 
     def terms(self, pairs: Ints, layer: Name, *, linked: bool = True) -> tuple[Ints, Floats]:
@@ -194,7 +197,9 @@ class FittedModel:
         """
         instance = self.instance(layer)
         chosen, _ = self._choose(instance, 0)
-        return chosen, self._terms(pairs, instance, chosen, linked=linked).cpu().numpy().astype(np.float64)
+        with threads_for(self.mx.num_edges):
+            terms = self._terms(pairs, instance, chosen, linked=linked)
+        return chosen, terms.cpu().numpy().astype(np.float64)
 
     def _terms(self, pairs: Ints, instance: int, chosen: Ints, *, linked: bool = True) -> Tensor:
         """Return the terms (n, 1 + m) of pairs (n, 2) in a target, with some other layers (m,)."""
@@ -225,7 +230,9 @@ class FittedModel:
         if known.any():
             pair = tuple(self.mx.node_names[pairs[int(known.nonzero()[0])]].tolist())
             raise InputError(f"Expected pairs that are not edges of their layer in the training graph, got {pair}.")
-        return score_by_layer(self.networks.model, self.view, query).cpu().numpy().astype(np.float64)
+        with threads_for(self.mx.num_edges):
+            logits = score_by_layer(self.networks.model, self.view, query)
+        return logits.cpu().numpy().astype(np.float64)
 
     def _query(self, pairs: Ints, target: Ints, layers: Ints) -> Query:
         """Return a query about pairs (n, 2) in targets (n,) with other layers (n, m)."""

@@ -16,6 +16,7 @@ from banditplex.answers.explanation import explain, which_layers
 from banditplex.answers.quality import mean_auc
 from banditplex.answers.ranking import embed, recommend
 from banditplex.arrays import Floats, Ints
+from banditplex.backend.compiling import threads_for
 from banditplex.bandits.arms import to_layer
 from banditplex.errors import InputError
 from banditplex.estimator import Estimator
@@ -37,7 +38,6 @@ from banditplex.training.global_state import seeded
 from banditplex.training.history import summary
 from banditplex.training.loop import Trainer
 from banditplex.training.members import Members, while_training
-from banditplex.training.threads import fitting_threads
 
 MOST = 10  # rows of the table that a notebook shows, at most
 QUICK_GAINS = 20_000  # edges up to which a notebook shows gains that have not been asked for yet: they take seconds
@@ -98,7 +98,7 @@ class LinkPredictor(Config, Estimator):
         if resume and checkpoint is None:
             raise InputError("Expected checkpoint=, the folder of the run to resume, got none.")
         mx = as_multiplex(mx)
-        with fitting_threads(mx.num_edges):
+        with threads_for(mx.num_edges):
             members = self.make_members(mx, targets)
         config, device = members.current.config, members.current.data.device
         unused = not config.weighted and members.current.model.encoder is None
@@ -123,7 +123,7 @@ class LinkPredictor(Config, Estimator):
             stop = on_epoch(self, row) is True
             return members.current.data.group.from_first(lambda: stop)
 
-        with fitting_threads(mx.num_edges), turn, lock, bar as show:
+        with threads_for(mx.num_edges), turn, lock, bar as show:
             if kept is not None:
                 kept.begin(resume=resume)
             self._take(members, learn(members, after_epoch))
@@ -345,7 +345,9 @@ class LinkPredictor(Config, Estimator):
     def _gains(self) -> list[dict[str, Any]]:
         fitted = self._check_fitted()
         if fitted.gains is None:
-            self._fitted = fitted = replace(fitted, gains=layer_gains(self._trainer.data, fitted.seed))
+            with threads_for(fitted.mx.num_edges):
+                gains = layer_gains(self._trainer.data, fitted.seed)
+            self._fitted = fitted = replace(fitted, gains=gains)
         assert fitted.gains is not None
         return fitted.gains
 

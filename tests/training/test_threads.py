@@ -5,8 +5,8 @@ from concurrent.futures import CancelledError
 import pytest
 import torch
 
-from banditplex.backend.compiling import num_threads
-from banditplex.training.threads import SMALL, begun, fitting_threads, run_to_end, second_thread
+from banditplex.backend.compiling import SMALL, num_threads, threads_for
+from banditplex.training.threads import begun, run_to_end, second_thread
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def three_threads():
 @pytest.mark.usefixtures("three_threads")
 @pytest.mark.parametrize(("num_edges", "inside"), [(SMALL, 1), (SMALL + 1, 3)])
 def test_small_operations_are_done_by_one_thread_and_what_was_set_comes_back(num_edges, inside):
-    with fitting_threads(num_edges):
+    with threads_for(num_edges):
         assert (torch.get_num_threads(), num_threads()) == (inside, 3)
     assert torch.get_num_threads() == 3
 

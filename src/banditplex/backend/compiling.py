@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cache, partial
 from itertools import pairwise
 from threading import Barrier
@@ -17,6 +17,11 @@ from banditplex.backend import choice
 Item = TypeVar("Item")
 Value = TypeVar("Value")
 FEW = 512  # pairs that are not worth a second thread
+SMALL = 20_000
+"""Up to this many edges, one thread per operation of torch: several wait for each other for longer than they save.
+
+Where something else keeps a processor busy, they wait for hundreds of times as long.
+"""
 TURN, TURNS = 16, 8
 """Parts that a thread takes in turn, where some take longer: of so many times as many things, and so many parts."""
 
@@ -106,6 +111,11 @@ def own_threads(loops: int | None = None) -> Iterator[None]:
     finally:
         _own.pop()
         torch.set_num_threads(before)
+
+
+def threads_for(num_edges: int) -> AbstractContextManager[None]:
+    """Let torch use one thread per operation while a multiplex of at most `SMALL` edges is processed."""
+    return own_threads() if num_edges <= SMALL else nullcontext()
 
 
 def make_pool(threads: int) -> ThreadPoolExecutor:

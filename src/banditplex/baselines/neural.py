@@ -11,6 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from banditplex.arrays import Floats, Ints
+from banditplex.backend.compiling import threads_for
 from banditplex.backend.packing import node_features
 from banditplex.baselines.base import Baseline, parameters
 from banditplex.errors import InputError
@@ -23,7 +24,6 @@ from banditplex.training.batches import Plan, plan_epoch
 from banditplex.training.config import AUTO, Config
 from banditplex.training.data import TrainingData, prepare
 from banditplex.training.global_state import seeded
-from banditplex.training.threads import fitting_threads
 
 SCORING_GROUPS = 8  # known edges are scored in this many groups, each without the edges of the group
 VALIDATION = 0.1  # share of each target's edges that early stopping looks at
@@ -108,7 +108,7 @@ class NeuralBaseline(Baseline, ABC):
             return
         config = Config(hide=self.hide, evidence="drawn", validation=VALIDATION, device=self.device, seed=self.seed)
         data = NetworkData(prepare(mx, targets, config.checked()), self.seed, self.epochs)
-        with fitting_threads(mx.num_edges), seeded(self.seed, type(self).__name__, data.device):
+        with threads_for(mx.num_edges), seeded(self.seed, type(self).__name__, data.device):
             network = self.network(data, self).to(data.device)
             self.network_, self.graph_ = network, data.graph(network.sees, full=True)
             self.known_ = KnownPairs(mx, everywhere=visibility.hides_everywhere, ordered=False)
@@ -164,7 +164,7 @@ class NeuralBaseline(Baseline, ABC):
             name = self.mx_.layer_names[target]
             edges = (self.mx_.edge_index if visibility.hides_everywhere else self.mx_.edges(name)).T
         result = np.empty(len(pairs))
-        with fitting_threads(self.mx_.num_edges):
+        with threads_for(self.mx_.num_edges):
             for number in np.unique(fold).tolist():
                 mine = np.sort(edges[edges.sum(1) % SCORING_GROUPS == number], axis=1)
                 group = torch.from_numpy(np.unique(mine, axis=0))

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from threading import Event
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,15 +16,6 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 Ask = Callable[[slice], list[Value]]  # returns the values of some generators, once they have ended
-SMALL = 20_000
-"""Up to this many edges, one thread per operation of torch: synchronising several costs more than it saves."""
-
-
-@contextmanager
-def fitting_threads(num_edges: int) -> Iterator[None]:
-    """Limit operations of torch to one thread while a multiplex of at most `SMALL` edges is processed."""
-    with own_threads() if num_edges <= SMALL else nullcontext():
-        yield
 
 
 @contextmanager
