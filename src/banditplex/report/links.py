@@ -27,14 +27,14 @@ WALKS = 20_000_000
 
 def top_links(model: LinkPredictor, layers: Sequence[Name] | None = None) -> dict[str, Any]:
     """Return likely new links of targets; None: of the largest. Beyond `BUDGET` pairs, candidates are ranked."""
-    mx, targets = model.multiplex_, list(model.layer_probabilities_.index)
+    mx, targets, fitted = model.multiplex_, list(model.layer_probabilities_.index), model._fitted
     possible = PairSpace(mx).num_pairs(ordered=mx.directed)
     if layers is None:
         layers = _affordable(mx, targets, possible)
     top = int(np.clip(LISTED // max(1, len(layers)), LEAST, MOST))
     tables = {
         name: recommend(
-            model._fitted, name, links_of=mx, top=top, exact=bool(possible[mx.layer_index(name)] <= BUDGET), size=KEPT
+            fitted, name, links_of=mx, top=top, exact=bool(possible[mx.layer_index(name)] <= BUDGET), size=KEPT
         )
         for name in layers
     }
@@ -46,7 +46,7 @@ def top_links(model: LinkPredictor, layers: Sequence[Name] | None = None) -> dic
     for name, table in tables.items():
         pairs, target = found[name], mx.layer_index(name)
         ends = mx.node_names[pairs]
-        terms = model.explain(ends, name)
+        terms, score, instance = model.explain(ends, name), fitted.logits(pairs, name), fitted.instance(name)
         used = [target, *(mx.layer_index(layer) for layer in dict.fromkeys(terms["layer"][terms["term"] == "drawn"]))]
         edges = mx.edges(name)
         known = int(np.count_nonzero(edges[0] != edges[1]))
@@ -61,7 +61,7 @@ def top_links(model: LinkPredictor, layers: Sequence[Name] | None = None) -> dic
                 "destination": ends[:, 1].tolist(),
                 "probability": table["probability"].tolist(),
                 "supposed": [
-                    {"per": per, "probability": model.predict_proba(ends, name, prior=share).tolist()}
+                    {"per": per, "probability": fitted.calibration.probability(score, instance, share).tolist()}
                     for per in SUPPOSED
                     if per * known >= 1 and 0 < (share := per * known / max(unknown, 1)) < 1
                 ],
