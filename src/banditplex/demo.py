@@ -23,9 +23,10 @@ from banditplex.markdown import number
 from banditplex.multiplex import Multiplex, Name
 from banditplex.policy_scores import validated_layers, with_one
 from banditplex.predictor import LinkPredictor
-from banditplex.report.about import PAGE, describe, quality
+from banditplex.report.about import describe, quality
 from banditplex.report.collect import collect_model, collect_probabilities, learning_curves
 from banditplex.report.findings import find_policies
+from banditplex.report.kept import PAGE
 from banditplex.report.page import write_page
 
 SEEDS, EPOCHS = 3, 10

@@ -7,15 +7,15 @@ import pytest
 
 import banditplex as bx
 from banditplex.cli.report import try_page
-from banditplex.report.about import ABOUT, PAGE
+from banditplex.report.kept import ABOUT, END, PAGE, START, kept_data
 from tests.cli.conftest import FAST
 from tests.persistence.killed import multiplex
 from tests.refusals import refuses
+from tests.test_package import loaded_after
 
 
 def data_of(page):
-    text = page.read_text(encoding="utf-8").partition('<script id="data" type="application/json">')[2]
-    return json.loads(text.partition("</script>")[0])
+    return json.loads(page.read_text(encoding="utf-8").partition(START)[2].partition(END)[0])
 
 
 def test_train_writes_a_page_and_links_it_last(place, trained, call):
@@ -34,6 +34,68 @@ def test_report_writes_the_same_page_elsewhere(place, trained, call):
     status, text, _ = call("report", "run", "-o", "page.html", cwd=place)
     assert (status, text) == (0, "Report: page.html\n")
     assert (place / "page.html").read_bytes() == (place / "run" / PAGE).read_bytes()
+
+
+def test_the_page_of_a_run_that_has_one_needs_no_model(place, trained):
+    shutil.copytree(place / "run", place / "again")
+    code = "from typer.testing import CliRunner\nfrom banditplex.cli import app\n"
+    call = f"assert CliRunner().invoke(app, ['report', {str(place / 'again')!r}]).exit_code == 0\n"
+    assert "torch" in loaded_after(code + call)  # the folder has another name than the one that the page was made for
+    before = (place / "again" / PAGE).read_bytes()
+    assert loaded_after(code + call) == set()
+    assert (place / "again" / PAGE).read_bytes() == before
+
+
+@pytest.fixture
+def kept(place, trained, call):
+    """A folder with a run and its page, and the page's data."""
+    shutil.copytree(place / "run", place / "kept")
+    assert call("report", "kept", "--quiet", cwd=place)[0] == 0
+    yield place / "kept", data_of(place / "kept" / PAGE)
+    shutil.rmtree(place / "kept")
+
+
+def test_a_page_is_up_to_date_until_a_file_of_the_run_changes(kept):
+    folder, data = kept
+    assert kept_data(folder, None) == data
+    assert kept_data(folder, "Mails") == data | {"title": "Mails"}
+    files = sorted({path.name for path in folder.iterdir()} - {PAGE, "layer_gains.csv"})
+    assert len(files) == 6  # model.json, the three files beside it, the checkpoint and about.json
+    for name in files:
+        content = (folder / name).read_bytes()
+        (folder / name).write_bytes(content + b" ")
+        assert kept_data(folder, None) is None
+        (folder / name).write_bytes(content)
+    (folder / "reading.json").write_text("{}")
+    assert kept_data(folder, None) is None
+
+
+def test_a_damaged_file_of_the_model_is_refused_although_there_is_a_page(kept, place, refusal):
+    with (kept[0] / "weights.safetensors").open("ab") as file:
+        file.write(b" ")
+    assert "weights.safetensors" in refusal("report", "kept", "-o", "w.html", cwd=place)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "", "<html></html>", f"{START}{END}", f"{START}[]{END}", f"{START}{{}}{END}", START + "[" * 200_000,
+        f'{START}{{"made_from": null}}{END}', f'{START}{{"made_from": {{"files": "0", "title": "x"}}}}{END}',
+    ],
+)  # fmt: skip
+def test_what_is_no_page_of_this_run_is_written_anew(kept, place, call, text):
+    folder, data = kept
+    (folder / PAGE).write_text(text)
+    assert call("report", "kept", "--quiet", cwd=place) == (0, "", "")
+    assert data_of(folder / PAGE) == data
+
+
+def test_links_that_were_asked_for_do_not_stay(kept, place, call):
+    folder, data = kept
+    assert call("report", "kept", "--layer", "c", "--title", "Mails", "--quiet", cwd=place)[0] == 0
+    assert (data_of(folder / PAGE)["made_from"], data_of(folder / PAGE)["title"]) == (None, "Mails")
+    assert call("report", "kept", "--quiet", cwd=place)[0] == 0
+    assert data_of(folder / PAGE) == data
 
 
 def test_the_title_of_a_run_stays_until_another_is_asked_for(place, call):

@@ -23,7 +23,8 @@ from banditplex.cli import app
 from banditplex.cli.gains import gain_lines
 from banditplex.cli.train import GAINS, _length, fit_in
 from banditplex.datasets import planted
-from banditplex.persistence.checkpoint import FILE, read_checkpoint
+from banditplex.persistence.checkpoint import read_checkpoint
+from banditplex.persistence.index import CHECKPOINT as FILE
 from banditplex.persistence.run_folder import RunFolder
 from banditplex.training.config import SETTINGS
 from tests.cli.conftest import FAST

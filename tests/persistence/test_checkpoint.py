@@ -20,7 +20,8 @@ from banditplex.datasets import planted
 from banditplex.errors import FormatError, InputError
 from banditplex.nn import neighbour_sampling as sampling
 from banditplex.persistence import checkpoint
-from banditplex.persistence.checkpoint import FILE, FORMAT, check_state, read_checkpoint, restore, snapshot
+from banditplex.persistence.checkpoint import FORMAT, check_state, read_checkpoint, restore, snapshot
+from banditplex.persistence.index import CHECKPOINT as FILE
 from banditplex.storage.tree import pack, read_tree, unpack, write_tree
 from banditplex.training.config import EVIDENCE
 from tests.persistence.killed import multiplex

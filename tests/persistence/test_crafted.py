@@ -14,10 +14,11 @@ from safetensors.numpy import load_file, save, save_file
 
 from banditplex import LinkPredictor
 from banditplex.errors import FormatError
-from banditplex.persistence.checkpoint import FILE, FORMAT, Checkpoint, read_checkpoint
+from banditplex.persistence.checkpoint import FORMAT, Checkpoint, read_checkpoint
+from banditplex.persistence.index import CHECKPOINT as FILE
 from banditplex.persistence.model_folder import INDEX
-from banditplex.report.about import ABOUT as ABOUT_FILE
 from banditplex.report.about import read_about, write_about
+from banditplex.report.kept import ABOUT as ABOUT_FILE
 from banditplex.storage.tree import ABOUT, TREE, _digest, read_tree, write_tree
 from tests.persistence.killed import multiplex
 from tests.persistence.test_checkpoint import predictor

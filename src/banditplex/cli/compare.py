@@ -90,8 +90,8 @@ def compare(
     from banditplex.leaderboard import lines
     from banditplex.leaderboard.methods import choose_methods
     from banditplex.leaderboard.plan import Parts, Plan, describe_device, find_device
-    from banditplex.report.about import PAGE
     from banditplex.report.collect import collect_leaderboard
+    from banditplex.report.kept import PAGE
 
     given = QUICK if quick else FULL
     names = methods if methods is not None else given["methods"]

@@ -37,9 +37,16 @@ def report(
     """Write one HTML page about a run: which layers help, and the most likely new links."""
     if out is not None:
         check_place(out, (".html", ".htm"), force=force)
-    model = load_model(run, device=device)
-    layers = [as_name(each, model.multiplex_.layer_names) for each in layer] if layer else None
-    page = write_run_page(run, model, out, layers, title, quiet=quiet)
+    from banditplex.report.kept import PAGE, kept_data
+    from banditplex.report.page import write_page
+
+    page, data = out or run / PAGE, kept_data(run, title) if not layer and device == "auto" else None
+    if data is None:
+        model = load_model(run, device=device)
+        layers = [as_name(each, model.multiplex_.layer_names) for each in layer] if layer else None
+        write_run_page(run, model, page, layers, title, quiet=quiet)
+    else:
+        write_page(page, data)
     if as_json:
         print_json({"run": str(run), "report": str(page)})
     elif not quiet:
@@ -51,8 +58,8 @@ def write_run_page(
     title: str | None = None, *, quiet: bool = False,
 ) -> Path:  # fmt: skip
     """Write the page of a run, into its folder if no other place is given; return its path."""
-    from banditplex.report.about import PAGE
     from banditplex.report.collect import collect_run
+    from banditplex.report.kept import PAGE
     from banditplex.report.page import write_page
 
     path = run / PAGE if page is None else page

@@ -181,7 +181,7 @@ def fit_in(
     `notes` what was guessed. Of several processes that train together, the first one writes.
     """
     from banditplex.predictor import LinkPredictor
-    from banditplex.report.about import ABOUT, PAGE
+    from banditplex.report.kept import ABOUT, PAGE
 
     group = current()
 

@@ -19,6 +19,7 @@ import torch
 
 from banditplex.errors import FormatError, InputError
 from banditplex.multiplex import Multiplex
+from banditplex.persistence.index import CHECKPOINT
 from banditplex.persistence.model_folder import config_to_json
 from banditplex.schema import ANYTHING, NAMES, Kind, check, one_of, whole
 from banditplex.storage.files import check_same, differences, locked_folder
@@ -31,7 +32,6 @@ from banditplex.training.likeness import check_like
 from banditplex.training.loop import Trainer
 from banditplex.training.members import Members
 
-FILE = "checkpoint.safetensors"
 FORMAT = "banditplex checkpoint 12"
 _SIZE_AND_CHECKSUM = Kind(
     "a size and a checksum", lambda value: isinstance(value, tuple) and [*map(type, value)] == [int, str]
@@ -67,7 +67,7 @@ class Checkpoint:
     def __init__(
         self, folder: str | Path, mx: Multiplex, members: Members, *, arguments: Mapping[str, Any] | None = None
     ) -> None:
-        self.path = Path(folder) / FILE
+        self.path = Path(folder) / CHECKPOINT
         self._members, self._arguments = members, dict(arguments or {})
         self._identity = identify(mx, members.trainers[0])
         self._lock: Lock | None = None

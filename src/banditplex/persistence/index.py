@@ -1,5 +1,6 @@
-"""What the index of a model folder says about layers, without the model: read at once, as torch is not needed."""
+"""Names and digests of the files of a run, and what its index says about layers: read at once, without torch."""
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,9 @@ from banditplex.schema import ANYTHING, NAMES, check, parse, whole
 from banditplex.storage.files import regular
 
 INDEX = "model.json"
+FILES = ("graph.safetensors", "policy.safetensors", "weights.safetensors")  # of the model, besides its index
+CHECKPOINT = "checkpoint.safetensors"
+READING = "reading.json"  # how the data were read: options that need not be given again, and notes
 
 
 def read_index(folder: Path) -> Any:
@@ -27,3 +31,12 @@ def read_layers(folder: Path) -> tuple[list[str | int], list[str | int]]:
     layers = index["layer_names"]
     check(index["targets"], [whole(0, len(layers) - 1)], path=folder / INDEX, what="targets")
     return layers, [layers[target] for target in index["targets"]]
+
+
+def digest(path: Path) -> str | None:
+    """Return the SHA-256 of a file, None if there is none."""
+    try:
+        with regular(path).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        return None

@@ -28,7 +28,7 @@ from banditplex.nn.regression import Regression
 from banditplex.nn.relevance import get_relevance
 from banditplex.nn.vectors import Vectors, shape_of
 from banditplex.nn.view import pack
-from banditplex.persistence.index import INDEX, read_index
+from banditplex.persistence.index import FILES, INDEX, digest, read_index
 from banditplex.prediction import Calibration, FittedModel
 from banditplex.schema import (
     ANY_NUMBER,
@@ -42,7 +42,7 @@ from banditplex.schema import (
     one_of,
     whole,
 )
-from banditplex.storage.files import locked_folder, regular, replace_file, sync, writing
+from banditplex.storage.files import locked_folder, replace_file, sync, writing
 from banditplex.training.config import SETTINGS, Config
 from banditplex.training.data import choose_device, count_examples
 from banditplex.training.history import ROW
@@ -126,7 +126,6 @@ def check_sizes(
 
 FORMAT = 13
 Row = dict[str, Any]
-FILES = ("graph.safetensors", "policy.safetensors", "weights.safetensors")
 GRAPH = ("edge_index", "layer_offsets", "weight", "time", "node_features")
 
 
@@ -241,10 +240,10 @@ def _read_index(folder: Path) -> dict[str, Any]:
     return dict(index)
 
 
-def _known_file(path: Path, digest: str | None) -> Path:
+def _known_file(path: Path, known: str | None) -> Path:
     """Return a file or its successor, whichever has this digest; refuse damaged files and those of others."""
     for each in (path, successor(path)):
-        if digest is not None and _digest(each) == digest:
+        if known is not None and digest(each) == known:
             return each
     if not path.exists():
         raise FileNotFoundError(path)
@@ -269,20 +268,11 @@ def _settle(folder: Path, known: Mapping[str, str]) -> None:
     """Let successors that the index knows take their places, also those of a model whose saving was cut off."""
     with writing(folder):
         files = [folder / name for name in FILES if name in known]
-        waiting = [path for path in files if _digest(successor(path)) == known[path.name]]
+        waiting = [path for path in files if digest(successor(path)) == known[path.name]]
         for path in waiting:
             os.replace(successor(path), path)
         if waiting:
             sync(folder)
-
-
-def _digest(path: Path) -> str | None:
-    """Return the SHA-256 of a file, None if there is none."""
-    try:
-        with regular(path).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except FileNotFoundError:
-        return None
 
 
 def _multiplex(graph: Mapping[str, Any], index: Mapping[str, Any], file: Path) -> Multiplex:

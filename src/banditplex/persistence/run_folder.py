@@ -8,14 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from banditplex.errors import InputError
-from banditplex.persistence.checkpoint import FILE, read_checkpoint
-from banditplex.persistence.index import INDEX
-from banditplex.persistence.model_folder import FILES, successor
+from banditplex.persistence.checkpoint import read_checkpoint
+from banditplex.persistence.index import CHECKPOINT, FILES, INDEX, READING
+from banditplex.persistence.model_folder import successor
 from banditplex.schema import ANYTHING, parse
 from banditplex.storage.files import is_draft, regular, replace_file
 from banditplex.storage.lock import IN_FOLDER
 
-READING = "reading.json"  # how the data were read: options that need not be given again, and notes
 NOTES = "notes"  # the entry of that file with notes on what was guessed, merged or left out, a list of strings
 
 
@@ -32,7 +31,7 @@ class RunFolder:
     """The folder of one run: a checkpoint from the start, a model once training has finished."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self._checkpoint = path, path / FILE
+        self.path, self._checkpoint = path, path / CHECKPOINT
 
     @property
     def begun(self) -> bool:
@@ -58,7 +57,7 @@ class RunFolder:
         if force or not self.occupied:
             return
         if not self.begun:
-            raise InputError(f"{self.path}: expected a new or empty folder, or one with {FILE} to resume.")
+            raise InputError(f"{self.path}: expected a new or empty folder, or one with {CHECKPOINT} to resume.")
         if not resume:
             raise InputError(f"{self.path}: exists; resume=True continues this run, force=True replaces it.")
         read_checkpoint(self._checkpoint)  # refuses what is damaged
@@ -67,7 +66,7 @@ class RunFolder:
         """Remove the files of a run, and no others."""
         if self.path.exists() and not self.path.is_dir():
             raise InputError(f"{self.path}: expected a folder, got a file.")
-        for name in (INDEX, FILE, READING, *FILES):
+        for name in (INDEX, CHECKPOINT, READING, *FILES):
             for path in (self.path / name, successor(self.path / name)):
                 path.unlink(missing_ok=True)
 

@@ -24,6 +24,7 @@ from banditplex.arrays import Floats
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.notes import notes_of
 from banditplex.predictor import LinkPredictor
+from banditplex.report.kept import ABOUT
 from banditplex.report.page import plain
 from banditplex.rng import stream
 from banditplex.schema import number, parse, whole
@@ -150,7 +151,6 @@ def weighted_auc(positive: ArrayLike, negative: ArrayLike, weight: ArrayLike) ->
     return float((first + last).mean() / (2 * below[-1]))
 
 
-ABOUT, PAGE = "about.json", "report.html"
 _SHARE = number(-1e-9, 1 + 1e-9, phrase="a number from 0 to 1")
 _BIN = {**dict.fromkeys(("probability", "share", "low", "high"), _SHARE), "links": whole()}
 _MAYBE = (type(None), _SHARE)

@@ -19,6 +19,7 @@ from banditplex.persistence.run_folder import RunFolder
 from banditplex.predictor import LinkPredictor
 from banditplex.report.about import describe, read_about
 from banditplex.report.findings import find_help, find_links, find_policies, find_quality
+from banditplex.report.kept import made_from
 from banditplex.report.links import top_links
 from banditplex.report.page import pack
 from banditplex.training.config import SETTINGS, Setting
@@ -150,8 +151,9 @@ def collect_run(
     about |= {"notes": run.notes() or about.get("notes", [])}  # as the command line says them, if it read the data
     kept = list(run.progress().kept_epochs) if run.begun else []
     data = collect_model(model, {"data": folder.resolve().name} | about, kept, layers)
-    asked = about.get("title") if title is None else title
-    return data | {"kind": "train"} | ({} if asked is None else {"title": asked})
+    own = data["title"] if about.get("title") is None else about["title"]
+    made = None if layers else {"files": made_from(folder), "title": own}
+    return data | {"kind": "train", "title": own if title is None else title, "made_from": made}
 
 
 def collect_model(
