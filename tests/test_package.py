@@ -107,3 +107,32 @@ def test_a_wrong_layer_is_noticed_before_anything_heavy_is_imported(layer, says,
         f"try: it.predict(run, {layer!r})\nexcept it.InputError as error: assert {says!r} in str(error), str(error)"
     )
     assert loaded_after(command + refused + "\nelse: assert 0") == set()
+
+
+MISTAKES = (
+    (("report", "nowhere"), "nowhere"),
+    (("train", "vickers", "-o", "new", "--epochs", "0"), "epochs"),
+    (("train", "vickers", "-o", "new", "--policy", "defualt"), "default"),
+    (("train", "vickers", "-o", "full"), "full"),
+    (("evaluate", "vickers", "--hide", "pair", "--policy", "defualt"), "default"),
+)
+WITH_DATA = (  # which pandas reads
+    (("train", "nowhere", "-o", "new"), "nowhere"),
+    (("compare", "nowhere"), "nowhere"),
+    (("train", "edges.csv", "-o", "new", "--target", "C"), "'C'"),
+    (("evaluate", "edges.csv", "--hide", "pair", "--target", "C"), "'C'"),
+)
+
+
+@pytest.mark.parametrize(("words", "named"), [*MISTAKES, *WITH_DATA])
+def test_a_mistake_is_noticed_before_torch_is_imported(words, named, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "edges.csv").write_text("source,target,layer\na,b,A\nb,c,B\n")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "notes.txt").touch()
+    command = (
+        f"from typer.testing import CliRunner as Run\nfrom banditplex.cli import app\nrun = Run().invoke(app, {words})"
+    )
+    refused = f"error = run.exception\nassert type(error).__name__ == 'InputError' and {named!r} in str(error), error"
+    loaded = loaded_after(f"{command}\n{refused}")
+    assert loaded == set() if (words, named) in MISTAKES else "torch" not in loaded

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from banditplex.cli import options
-from banditplex.cli.data import DATA, Reading, as_name, load, published_split, reads_data, title_of
+from banditplex.cli.data import DATA, Reading, as_name, check_there, load, published_split, reads_data, title_of
 from banditplex.cli.options import option
 from banditplex.cli.output import Json, print_json, print_lines, print_table, wrapped
 from banditplex.cli.report import last_line, page_beside, try_page
@@ -85,6 +85,7 @@ def compare(
         raise InputError("Expected DATA, a data set, file or folder to compare methods on, got none.")
     if resume and out is None:
         raise InputError("Expected -o DIR with --resume, got none.")
+    check_there(data)
     from banditplex.leaderboard import board as boards
     from banditplex.leaderboard import compare as run_all
     from banditplex.leaderboard import lines

@@ -159,14 +159,20 @@ def reading_notes(mx: "Multiplex") -> list[str]:
     return [in_flags(each) for each in notes_of(mx.metadata)]
 
 
-def _read(paths: Sequence[str], options: dict[str, Any], quiet: bool) -> "Multiplex":
+def check_there(data: Sequence[str]) -> None:
+    """Refuse DATA that is neither a data set nor a path."""
     from banditplex.datasets import list_datasets
-    from banditplex.io import read
 
-    for path in [path for path in paths if not Path(path).exists()]:
+    for path in [path for path in data if not is_dataset(path) and not Path(path).exists()]:
         close = get_close_matches(path, list_datasets(), n=1)
         hint = f" did you mean {close[0]!r}?" if close else " `banditplex datasets list` lists the data sets."
         raise InputError(f"{path}: no such file or folder, and no data set of that name;{hint}")
+
+
+def _read(paths: Sequence[str], options: dict[str, Any], quiet: bool) -> "Multiplex":
+    from banditplex.io import read
+
+    check_there(paths)
     with progress(f"Reading {title_of(paths)}", quiet=quiet) as on_progress, warnings.catch_warnings():
         if quiet:
             warnings.simplefilter("ignore")

@@ -69,11 +69,6 @@ def evaluate(
     as_json: Json = False,
 ) -> None:
     """Say which layers help, and compare policies by cross validation, on the same splits, with paired tests."""
-    from banditplex.evaluation import evaluate as rows_of
-    from banditplex.evaluation import summary
-    from banditplex.predictor import LinkPredictor
-    from banditplex.report.collect import collect_evaluation, held_out_edges
-
     usual = (1, 2) if quick else (USUAL_TRIALS, USUAL_FOLDS)
     trials, folds = usual[0] if trials is None else trials, usual[1] if folds is None else folds
     cut = None if after is None else _time(after, reading.get("date_format"))
@@ -82,15 +77,22 @@ def evaluate(
     if quick:
         settings.setdefault("epochs", 20)
     check_file(out, resume=resume)
+    given, policies = options.plain(settings), options_by_policy(policy.split(","), policy_option)
+    for name in policies:
+        options.check_settings({"policy": name} | given)
     place = out.with_suffix(".html") if out is not None else None if as_json else page_beside(data, "evaluation")
     fixed = published_split(data, leaks="drop") if split == "fixed" else None
     mx = load(data, reading, quiet=quiet) if fixed is None else fixed.test.train
-    metrics = _metrics(metric, triples=fixed is not None and fixed.of_triples)
-    methods = {
-        name: LinkPredictor(policy=name, policy_options=own or None, **options.plain(settings))
-        for name, own in options_by_policy(policy.split(","), policy_option).items()
-    }
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
+    for each in targets or ():
+        mx.layer_index(each)  # refuses
+    from banditplex.evaluation import evaluate as rows_of
+    from banditplex.evaluation import summary
+    from banditplex.predictor import LinkPredictor
+    from banditplex.report.collect import collect_evaluation, held_out_edges
+
+    metrics = _metrics(metric, triples=fixed is not None and fixed.of_triples)
+    methods = {name: LinkPredictor(policy=name, policy_options=own or None, **given) for name, own in policies.items()}
     rows: list[dict[str, Any]] = []
     everything = trials * folds
 
@@ -109,7 +111,7 @@ def evaluate(
             if mx.num_layers == 1 and len(methods) > 1 and not quiet:
                 say(f"{title_of(data)} has a single layer: there is no other to look at, and policies cannot differ.")
             rows.extend(results)
-        gains = gains_on(LinkPredictor(hide=hide, seed=seed, **options.plain(settings)), mx, targets)
+        gains = gains_on(LinkPredictor(hide=hide, seed=seed, **given), mx, targets)
     page, asked = None, {"hide": hide, "trials": trials, "folds": folds, "seed": seed, "negatives": negatives}
     asked |= {"after": after} if after is not None else {"split": split} if fixed else {}
     asked |= held_out_edges(rows)

@@ -12,7 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 from banditplex.bandits import POLICIES
 from banditplex.bandits.base import SIZES
 from banditplex.errors import InputError
-from banditplex.training.config import SETTINGS, Setting
+from banditplex.training.config import SETTINGS, Config, Setting
 
 WORDS = {"<int>": "INTEGER", "<int range>": "INTEGER", "<float>": "NUMBER", "<str>": "TEXT", "<path>": "PATH"}
 """What help says instead of types."""
@@ -106,6 +106,11 @@ def with_settings(*left_out: str) -> Callable[[Command], Command]:
 def plain(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return settings as the library takes them: None for the word none."""
     return {name: None if value == "none" and SETTINGS[name].optional else value for name, value in settings.items()}
+
+
+def check_settings(settings: Mapping[str, Any]) -> None:
+    """Refuse what is wrong whatever the data are, before anything that takes long to import is imported."""
+    POLICIES[Config(**settings).checked().policy]
 
 
 def _as_option(name: str, each: Setting) -> Any:

@@ -16,6 +16,7 @@ from banditplex.multiplex.join import FEATURE_NAMES
 from banditplex.multiplex.names import no_target, unknown
 from banditplex.multiplex.roles import with_usual
 from banditplex.persistence.index import read_index, read_layers
+from banditplex.persistence.run_folder import RunFolder
 from banditplex.terminal import progress, say
 
 if TYPE_CHECKING:
@@ -93,9 +94,7 @@ def predict(
         output.check_place(out, output.ENDINGS, force=force)
     elif force:
         raise InputError("Expected -o FILE with --force, got none.")
-    _check_layer(run, layer, needed=node is None and pairs is None)
-    from banditplex.persistence.run_folder import RunFolder
-
+    check_layer(run, layer, needed=node is None and pairs is None)
     reading = RunFolder(run).reading()
     roles = _columns_of(reading) | parse_columns(columns)
     fold_case = bool(reading.get("fold_case"))
@@ -166,13 +165,12 @@ def _together(tables: "list[pd.DataFrame]", layers: list[str], column: str) -> "
 
 def load_model(folder: Path, *, device: str = "auto") -> "LinkPredictor":
     """Return the model of a run; refuse a run whose training has not finished."""
-    from banditplex.persistence.run_folder import RunFolder
-    from banditplex.predictor import LinkPredictor
-
     run = RunFolder(folder)
     if run.begun and not run.finished:
         command = f"banditplex train DATA -o {folder} --resume"
         raise InputError(f"{folder}: training has not finished; continue it with `{command}`.")
+    from banditplex.predictor import LinkPredictor
+
     return LinkPredictor.load(folder, device=device)
 
 
@@ -193,8 +191,8 @@ def _warn_of_chance(run: Path, model: "LinkPredictor", layers: list[str]) -> Non
     say(f"On held-out edges of {some} the model is not clearly better than chance.")
 
 
-def _check_layer(run: Path, layer: str | None, *, needed: bool) -> None:
-    """Refuse what the index of a run has no links of, before anything that takes long to import is imported.
+def check_layer(run: Path, layer: str | None, *, needed: bool) -> None:
+    """Refuse a layer that the index of a run has no links of, before anything that takes long to import is imported.
 
     A run that cannot be read is refused when the model is loaded.
     """

@@ -8,7 +8,7 @@ import typer
 from banditplex.cli.data import as_name
 from banditplex.cli.options import option
 from banditplex.cli.output import Json, check_place, print_json
-from banditplex.cli.predict import load_model
+from banditplex.cli.predict import check_layer, load_model
 from banditplex.errors import InputError
 from banditplex.terminal import bars, say
 
@@ -37,6 +37,8 @@ def report(
     """Write one HTML page about a run: which layers help, and the most likely new links."""
     if out is not None:
         check_place(out, (".html", ".htm"), force=force)
+    for each in (*(layer or ()), None):
+        check_layer(run, each, needed=False)
     from banditplex.report.kept import PAGE, kept_data
     from banditplex.report.page import write_page
 

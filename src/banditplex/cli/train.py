@@ -17,13 +17,13 @@ from banditplex.cli.output import Json, print_json, print_lines, print_table, re
 from banditplex.cli.report import Title, write_run_page
 from banditplex.cli.resuming import exit_status, resume_command, say_new, stoppable
 from banditplex.errors import InputError
+from banditplex.persistence.run_folder import RunFolder
 from banditplex.storage.files import locked_folder
 from banditplex.terminal import Estimate, epoch_bar, say
 from banditplex.training.distributed import Lost, current, is_first, joined
 
 if TYPE_CHECKING:
     from banditplex.multiplex import Multiplex, Name
-    from banditplex.persistence.run_folder import RunFolder
     from banditplex.predictor import LinkPredictor
 
 COLUMNS = ["target", "validation loss", "accuracy", "looked at in detail"]
@@ -63,25 +63,28 @@ def train(
     With --resume, settings and reading options that are not given stay as they were; more --epochs train it longer. If
     there is no run yet, a new one starts.
     """
-    from banditplex.persistence.run_folder import RunFolder
-    from banditplex.report.about import write_about
-
     folder, others = RunFolder(run), not is_first()
     quiet = quiet or others
     if not others:
         folder.check_free(resume=resume, force=force)
     if resume:
         reading = added(folder.reading(), reading)
-    mx = load(data, reading, quiet=quiet)
-    notes = reading_notes(mx)
-    if resume and not folder.begun and not quiet:
-        say_new(run)
     if quick:
         settings.setdefault("epochs", QUICK_EPOCHS)
     given = options.plain(settings)
     if policy_option:
         given["policy_options"] = parse_options(policy_option)
+    if not resume:  # which has the other settings
+        options.check_settings(given)
+    mx = load(data, reading, quiet=quiet)
+    notes = reading_notes(mx)
+    if resume and not folder.begun and not quiet:
+        say_new(run)
     targets = [as_name(name, mx.layer_names) for name in target] if target else None
+    for name in () if resume else targets or ():
+        mx.layer_index(name)  # refuses
+    from banditplex.report.about import write_about
+
     try:
         events = event_files(None if others else tensorboard)
         with (
@@ -140,7 +143,7 @@ def added(before: Reading, now: Reading) -> Reading:
     return before | now | {name: later_columns(before.get(name, ()), value) for name, value in lists.items()}
 
 
-def say_longer(folder: "RunFolder", given: Mapping[str, Any]) -> None:
+def say_longer(folder: RunFolder, given: Mapping[str, Any]) -> None:
     """Say what more epochs or more patience mean for a run that is resumed."""
     from banditplex.training.optimizer import rate_share
 
@@ -170,7 +173,7 @@ def _numbers(epochs: Iterable[int]) -> str:
 
 
 def fit_in(
-    folder: "RunFolder", mx: "Multiplex", targets: "Sequence[Name] | None", settings: Mapping[str, Any], *,
+    folder: RunFolder, mx: "Multiplex", targets: "Sequence[Name] | None", settings: Mapping[str, Any], *,
     reading: Mapping[str, Any] | None = None, notes: Sequence[str] = (), resume: bool = False, force: bool = False,
     on_epoch: "Callable[[LinkPredictor, dict[str, Any]], Any] | None" = None,
 ) -> "LinkPredictor":  # fmt: skip
@@ -214,14 +217,14 @@ def fit_in(
     return model
 
 
-def _how_to_go_on(folder: "RunFolder") -> str:
+def _how_to_go_on(folder: RunFolder) -> str:
     """Say how far a run has come that was stopped, and how it is continued."""
     if not folder.begun:
         return "stopped."
     return f"stopped after epoch {folder.progress().epoch}; continue with: {resume_command()}"
 
 
-def summarise(model: "LinkPredictor", folder: "RunFolder") -> dict[str, Any]:
+def summarise(model: "LinkPredictor", folder: RunFolder) -> dict[str, Any]:
     """Return the result of a run: epochs, and for each target its validation, which layers help and which are drawn.
 
     `clear` says whether held-out edges are told from other pairs better than by chance, None if it is not known.

@@ -40,3 +40,8 @@ def digest(path: Path) -> str | None:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except FileNotFoundError:
         return None
+
+
+def successor(path: Path) -> Path:
+    """Return where a file waits for the index that knows it."""
+    return path.with_name(f"{path.name}.new")

@@ -28,7 +28,7 @@ from banditplex.nn.regression import Regression
 from banditplex.nn.relevance import get_relevance
 from banditplex.nn.vectors import Vectors, shape_of
 from banditplex.nn.view import pack
-from banditplex.persistence.index import FILES, INDEX, digest, read_index
+from banditplex.persistence.index import FILES, INDEX, digest, read_index, successor
 from banditplex.prediction import Calibration, FittedModel
 from banditplex.schema import (
     ANY_NUMBER,
@@ -248,11 +248,6 @@ def _known_file(path: Path, known: str | None) -> Path:
     if not path.exists():
         raise FileNotFoundError(path)
     raise FormatError("expected the file that model.json was written with, got another", path=path)
-
-
-def successor(path: Path) -> Path:
-    """Return where a file waits for the index that knows it."""
-    return path.with_name(f"{path.name}.new")
 
 
 def _known(folder: Path) -> dict[str, str]:

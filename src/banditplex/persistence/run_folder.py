@@ -8,9 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from banditplex.errors import InputError
-from banditplex.persistence.checkpoint import read_checkpoint
-from banditplex.persistence.index import CHECKPOINT, FILES, INDEX, READING
-from banditplex.persistence.model_folder import successor
+from banditplex.persistence.index import CHECKPOINT, FILES, INDEX, READING, successor
 from banditplex.schema import ANYTHING, parse
 from banditplex.storage.files import is_draft, regular, replace_file
 from banditplex.storage.lock import IN_FOLDER
@@ -60,7 +58,7 @@ class RunFolder:
             raise InputError(f"{self.path}: expected a new or empty folder, or one with {CHECKPOINT} to resume.")
         if not resume:
             raise InputError(f"{self.path}: exists; resume=True continues this run, force=True replaces it.")
-        read_checkpoint(self._checkpoint)  # refuses what is damaged
+        self._read_checkpoint()  # refuses what is damaged
 
     def clear(self) -> None:
         """Remove the files of a run, and no others."""
@@ -70,9 +68,14 @@ class RunFolder:
             for path in (self.path / name, successor(self.path / name)):
                 path.unlink(missing_ok=True)
 
+    def _read_checkpoint(self) -> dict[str, Any]:
+        from banditplex.persistence.checkpoint import read_checkpoint  # takes long to import; most mistakes need none
+
+        return read_checkpoint(self._checkpoint)
+
     def settings(self) -> dict[str, Any]:
         """Return the settings of the run that was begun, as they were given, and its targets."""
-        kept = read_checkpoint(self._checkpoint)
+        kept = self._read_checkpoint()
         return kept["identity"]["settings"] | kept["arguments"]
 
     def reading(self) -> dict[str, Any]:
@@ -96,7 +99,7 @@ class RunFolder:
 
     def progress(self) -> Progress:
         """Return how far the run has come."""
-        checkpoint = read_checkpoint(self._checkpoint)
+        checkpoint = self._read_checkpoint()
         states = [*checkpoint["finished"], checkpoint["state"]]
         before = [sum(state["epoch"] for state in states[:number]) for number in range(len(states) + 1)]
         kept = [state["early_stopping"]["kept_epoch"] or state["epoch"] for state in states]
