@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 import banditplex as bx
 from banditplex.evaluation import roc_auc
@@ -28,6 +29,22 @@ def test_scores_do_not_depend_on_what_else_is_asked(fitted):
     alone = np.concatenate([model.score_pairs(pairs[i : i + 1], layer) for i in range(len(pairs))])
     np.testing.assert_allclose(together, alone, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(together, model.score_pairs(pairs[:, ::-1], layer), rtol=1e-4, atol=1e-5)
+
+
+def test_small_graphs_are_scored_with_one_thread_per_operation(fitted):
+    mx, model = fitted
+    before, seen = torch.get_num_threads(), []
+    torch.set_num_threads(3)
+    hook = model._fitted.model.register_forward_hook(lambda *_: seen.append(torch.get_num_threads()))
+    try:
+        model.score_pairs(some_pairs(mx), mx.layer_names[0])
+        model.explain(some_pairs(mx), mx.layer_names[0])
+        assert seen  # each time the network scored pairs
+        assert set(seen) == {1}
+        assert torch.get_num_threads() == 3
+    finally:
+        hook.remove()
+        torch.set_num_threads(before)
 
 
 def test_a_table_of_pairs_may_have_their_layers(fitted):
