@@ -243,3 +243,22 @@ def test_force_replaces_no_folder_that_holds_anything_else(tmp_path):
     (tmp_path / "mine.bx" / "thesis.doc").write_text("years of work")
     refusal("convert", "twins", "mine.bx", "--force", cwd=tmp_path)
     assert (tmp_path / "mine.bx" / "thesis.doc").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "came"),
+    [
+        ("train nowhere.csv -o run --epochs -3", "-3"),
+        ("train nowhere.csv -o run --resume -k -1", "-1"),
+        ("train nowhere.csv -o run --policy exp4", "'exp4'"),
+        ("train nowhere.csv -o run --hide foo", "'foo'"),
+        ("evaluate nowhere.csv --hide layer --epochs -3", "-3"),
+        ("evaluate nowhere.csv --hide layer --policy none,exp4", "'exp4'"),
+        ("evaluate nowhere.csv --hide edge", "'edge'"),
+        ("compare nowhere.csv --hide edge", "'edge'"),
+    ],
+)
+def test_bad_settings_are_refused_before_data_are_looked_for(words, came):
+    said = refusal(*words.split())
+    assert came in said
+    assert "nowhere" not in said

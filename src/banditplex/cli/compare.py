@@ -154,6 +154,7 @@ def _leaks(split: str, hide: str) -> str | None:
     """Return what becomes of the leaking pairs of a split that comes with the data; None: another split is used."""
     leaks = {"random": None, "fixed": "drop", "fixed-with-leaks": "keep"}
     check_choice("--split", split, leaks)
+    check_choice("--hide", hide, HIDE[1:])
     if leaks[split] is not None and hide != HIDE[1]:
         raise InputError(f"Expected --hide {HIDE[1]} with --split {split}, got {hide!r}.")
     return leaks[split]
