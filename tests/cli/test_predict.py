@@ -103,6 +103,14 @@ def test_pairs_in_columns_of_other_names(place, model, call, refusal):
     assert "--pairs FILE" in message
 
 
+def test_an_empty_cell_in_a_table_of_pairs_has_no_hint_that_the_command_lacks(place, trained, refusal):
+    (place / "gaps.csv").write_text("source,target\n0,\n1,2\n,3\n")
+    message = refusal("predict", "run", "--layer", "a", "--pairs", "gaps.csv", cwd=place)
+    assert "gaps.csv, line 2: " in message
+    assert "2 such rows in all" in message
+    assert "missing" not in message
+
+
 def test_twenty_links_by_default(place, model, call):
     words = ("predict", "run", "--layer", "a", "--prior", "0.1", "--json")
     for more, node in (((), None), (("--node", "7"), 7)):

@@ -206,7 +206,10 @@ def read_pairs(
     """
     if not path.is_file():
         raise InputError(f"{path}: {'expected a file, got a folder' if path.is_dir() else 'no such file'}.")
-    part = load(path, TableOptions(**(columns or {})), roles=PAIR_ROLES)
+    try:
+        part = load(path, TableOptions(**(columns or {})), roles=PAIR_ROLES)
+    except FormatError as error:
+        raise InputError(str(error).partition("; missing=")[0]) from None  # no row is left out: each has an answer
     table, origin = part.table, part.origin
     finder = NodeFinder(mx, fold_case=fold_case)
     pairs = np.stack([_index(table[role], role, finder, mx, origin) for role in PAIR_ROLES], axis=1)
