@@ -241,7 +241,8 @@ def test_what_is_lost_is_refused_or_dropped_on_request(format, part, tmp_path):
     with refuses(path, format, part.removeprefix("node_"), "lossy=True"):
         write(mx, path, format=format)
     assert names_in(tmp_path) == []
-    write(mx, path, format=format, lossy=True)
+    with pytest.warns(UserWarning, match=f"{part.removeprefix('node_')}, which {format}"):
+        write(mx, path, format=format, lossy=True)
     assert read(path, format=format) == Multiplex.from_edges(["u", "v", "w"], ["v", "w", "u"], ["a", "b", "b"])
 
 

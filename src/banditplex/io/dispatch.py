@@ -17,6 +17,7 @@ from banditplex.multiplex.options import TableOptions, by_role
 from banditplex.multiplex.roles import EDGE_ROLES
 from banditplex.registry import Registry
 from banditplex.storage.files import check_whole, staged
+from banditplex.terminal import warn
 
 formats: Registry[Format] = Registry("format")
 for _format in (
@@ -149,21 +150,23 @@ def write(
 ) -> None:
     """Write a multiplex to a file or folder; `overwrite` replaces an existing one.
 
-    Weights, times, features or node types that the format cannot store are an error, unless `lossy` drops them. A
-    write that fails leaves the path as it was.
+    Weights, times, features or node types that the format cannot store are an error, unless `lossy` drops them, with
+    a warning. A write that fails leaves the path as it was.
     """
     path = Path(path)
     chosen = check_place(path, format=format, overwrite=overwrite)
     parts = {"weight": mx.weight, "time": mx.time, "features": mx.node_features, "types": mx.node_types}
     lost = [part for part, value in parts.items() if value is not None and part not in chosen.holds]
+    names = " and ".join(lost)
     if lost and not lossy:
-        names = " and ".join(lost)
         raise InputError(f"{path}: expected a format that stores {names}, got {chosen.name}; lossy=True drops {names}.")
     assert chosen.write is not None  # check_place refuses such a format
     _check_options(chosen, chosen.write, options)
     try:
         with staged(path, overwrite=overwrite, companion=side_note_path(path)) as stage:
             chosen.write(mx, stage, **options)
+        if lost:
+            warn(f"{path}: written without {names}, which {chosen.name} does not store.")
     except UnicodeEncodeError as error:
         raise InputError(f"{path}: expected names that UTF-8 can encode, got {error.object!r}.") from None
     except OSError as error:
