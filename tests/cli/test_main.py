@@ -175,7 +175,10 @@ def test_convert_refuses_to_overwrite_and_to_lose(tmp_path):
     message = refusal(*words, cwd=tmp_path)
     assert all(word in message for word in ("out.csv: ", "types", "csv", " --lossy "))
     done = run(*words, "--lossy", cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "banditplex: out.csv: written without types, which csv does not store.\n")
+    assert (done.returncode, done.stderr) == (
+        0,
+        "banditplex: out.csv: written without types, which csv does not store.\n",
+    )
 
 
 def test_bad_files_are_answered_with_file_and_line_and_leave_nothing(tmp_path):

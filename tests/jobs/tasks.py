@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,6 +46,11 @@ def squares(task):
     print("tasks may print")
     luck = random.random() + np.random.random()  # noqa: NPY002
     return [{"number": task.number, "square": np.int64(task.number**2)}, {"number": task.number, "luck": luck}]
+
+
+def warned(task):
+    warnings.warn("numbers are squared", UserWarning, stacklevel=1)
+    return squares(task)
 
 
 def slow_squares(task):

@@ -60,6 +60,14 @@ def alive(number):
     return "Z" not in Path(f"/proc/{number}/stat").read_text().split()[2] if Path("/proc").exists() else True
 
 
+@pytest.mark.parametrize("engine", PARALLEL)
+def test_what_tasks_warn_of_is_told_once_by_the_process_that_asked(engine, capfd):
+    with pytest.warns(UserWarning, match="numbers are squared") as told:
+        rows = in_order(run(scripts.warned, scripts.TASKS, engine=engine, jobs=2))
+    assert (len(told), rows) == (1, serial())
+    assert "squared" not in capfd.readouterr().err
+
+
 # The same rows on every engine
 
 

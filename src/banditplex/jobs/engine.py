@@ -18,7 +18,7 @@ from banditplex.jobs.task import Function, Outcome, attempt, attempt_remotely, f
 from banditplex.jobs.worker import Worker, WorkerDied, pickled
 from banditplex.registry import Registry
 from banditplex.storage.rows import Row, RowStore, open_store
-from banditplex.terminal import counters
+from banditplex.terminal import counters, warn
 
 RETRIES = 2  # how often Ray runs a task again whose process or node was lost
 Finished = tuple[str, list[Row]]  # the key of a task, and its rows
@@ -44,9 +44,13 @@ def run_tasks(
     remaining = [task for key, task in by_key.items() if key not in stored]
 
     def finish() -> Generator[Finished]:
+        told: set[str] = set()
         yield from stored.items()
         with closing(ENGINES[engine](function, remaining, jobs)) as results:
             for key, outcome in results if remaining else ():
+                for each in sorted({*outcome.notes} - told):  # once, not for each task
+                    told.add(each)
+                    warn(each)
                 rows = rows_of(key, outcome)
                 if store is not None:
                     store.add(key, rows)

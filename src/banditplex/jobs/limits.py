@@ -19,6 +19,7 @@ from typing import Any
 
 from banditplex.jobs.task import Function, Outcome, failure
 from banditplex.jobs.worker import Worker, WorkerDied, pickled
+from banditplex.terminal import warn
 
 OUT_OF_TIME, OUT_OF_MEMORY = 75, 76  # exit statuses of a child that exceeded a limit
 REASONS = {OUT_OF_TIME: "out of time", OUT_OF_MEMORY: "out of memory"}
@@ -52,7 +53,10 @@ def alone(function: Function, task: Any, *, at_most: float) -> Outcome:
     timer.daemon = True
     timer.start()
     try:
-        return worker.call(task)
+        outcome = worker.call(task)
+        for each in outcome.notes:
+            warn(each)
+        return outcome
     except WorkerDied as died:
         stop_child()
         return Outcome(error=REASONS[OUT_OF_TIME] if hangs.is_set() else REASONS.get(died.status, str(died)))

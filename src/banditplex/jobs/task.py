@@ -8,6 +8,7 @@ generators, so its rows do not depend on the engine, the worker process or the o
 import json
 import random
 import traceback
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -37,6 +38,7 @@ class Outcome(NamedTuple):
     is_input_error: bool = False
     traceback: str = ""
     is_lost: bool = False
+    notes: tuple[str, ...] = ()  # warnings in another process
     cause: Exception | None = None  # only if the task ran in this process: an exception may not be picklable
 
 
@@ -57,8 +59,10 @@ def attempt(function: Function, task: Any) -> Outcome:
 
 
 def attempt_remotely(function: Function, task: Any) -> Outcome:
-    """Run a task in another process: `attempt`, with an outcome that can be pickled."""
-    return attempt(function, task)._replace(cause=None)
+    """Run a task in another process: `attempt`, with an outcome that can be pickled, and with what was warned of."""
+    with warnings.catch_warnings(record=True) as caught:
+        outcome = attempt(function, task)
+    return outcome._replace(cause=None, notes=tuple(dict.fromkeys(str(each.message) for each in caught)))
 
 
 def failure(error: Exception) -> Outcome:
