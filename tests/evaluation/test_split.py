@@ -126,6 +126,10 @@ def test_a_temporal_split_takes_dates():
     mx = Multiplex.from_edges([0, 1, 2], [1, 2, 3], "a", time=days, num_nodes=4)
     for after in ("2020-01-02", days[1], days.astype(object)[1]):
         assert temporal_split(mx, hide="layer", after=after).test("a")[0][0].tolist() == [2, 3]
+    with refuses("after 2020-01-03,", "2020-01-01 to 2020-01-03."):
+        temporal_split(mx, hide="layer", after="2020-01-03")
+    with refuses("after 2020-01-03T12:00:00,"):
+        temporal_split(mx, hide="layer", after="2020-01-03T12:00")
     with refuses("times", "`time`"):
         temporal_split(dense(), hide="layer")
 

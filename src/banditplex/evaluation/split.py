@@ -13,6 +13,7 @@ from banditplex.arrays import Bools, Ints
 from banditplex.errors import InputError
 from banditplex.evaluation.leakage import check_leakage
 from banditplex.multiplex import Multiplex, Name
+from banditplex.multiplex.value import DATES
 from banditplex.pairs.hard_negatives import hard_negatives
 from banditplex.pairs.known import KnownPairs, repeated
 from banditplex.pairs.negatives import PROPOSALS, own_negatives, pool_negatives, within_free
@@ -195,9 +196,15 @@ def temporal_split(
     out = late & (mx.edge_index[0] != mx.edge_index[1])
     out[out] = ~linked_before.has(mx.edge_layer[out], mx.edge_index[:, out].T)
     if not out.any():
-        raise InputError(f"Expected new pairs after {cut}, got none: times are {mx.time.min()} to {mx.time.max()}.")
+        last, first, latest = (_show_time(mx, each) for each in (cut, mx.time.min(), mx.time.max()))
+        raise InputError(f"Expected new pairs after {last}, got none: times are {first} to {latest}.")
     _tell_scarce(mx, out - 1, how)
     return _hold_out(mx, out, ~late, stream(seed, "split"), how)
+
+
+def _show_time(mx: Multiplex, time: Any) -> str:
+    dates = mx.metadata.get(DATES) is True
+    return str(np.datetime64(int(time), "ns").astype("M8[s]")).removesuffix("T00:00:00") if dates else str(time)
 
 
 class FixedSplit(NamedTuple):
