@@ -103,6 +103,19 @@ def test_pairs_in_columns_of_other_names(place, model, call, refusal):
     assert "--pairs FILE" in message
 
 
+def test_later_edges_in_columns_of_other_names(place, model, call, refusal):
+    """The answers are those of Python with the same three edges."""
+    words = ("predict", "run", "--layer", "a", "--top", "3", "--node", "0", "--json")
+    later = bx.Multiplex.from_edges([0, 0, 7], [7, 8, 20], ["a", "c", "a"])
+    expected = model.recommend("a", node=0, top=3, context=model.multiplex_.with_edges(later))
+    (place / "later.csv").write_text("who,whom,layer\n0,7,a\n0,8,c\n7,20,a\n")
+    assert "--columns source=" in refusal(*words, "--context", "later.csv", cwd=place)
+    status, out, error = call(*words, "--context", "later.csv", "--columns", "source=who,target=whom", cwd=place)
+    assert status == 0, error
+    assert [row["destination"] for row in json.loads(out)] == expected["destination"].tolist()
+    assert [row["probability"] for row in json.loads(out)] == pytest.approx(expected["probability"].tolist())
+
+
 def test_an_empty_cell_in_a_table_of_pairs_has_no_hint_that_the_command_lacks(place, trained, refusal):
     (place / "gaps.csv").write_text("source,target\n0,\n1,2\n,3\n")
     message = refusal("predict", "run", "--layer", "a", "--pairs", "gaps.csv", cwd=place)

@@ -45,7 +45,7 @@ def predict(
     ] = None,
     pairs: Annotated[Path | None, option("CSV, TSV or Parquet with columns source and target.", "FILE")] = None,
     columns: Annotated[
-        list[str] | None, option("Columns of the pairs' file, as source=from,target=to.", "ROLE=NAME,..")
+        list[str] | None, option("Columns of the table of pairs or of --context, as source=from,target=to.", "ROLE=NAME,..")
     ] = None,
     top: Annotated[
         int | None, option("The N most likely new links of a layer, without --pairs.", "N", shown=str(TOP), min=1)
@@ -86,8 +86,8 @@ def predict(
     if pairs is not None and beside is not None:
         raise InputError(f"Expected --pairs FILE or {beside}, got both.")
     top = TOP if pairs is None and top is None else top
-    if columns and pairs is None:
-        raise InputError("Expected --pairs FILE with --columns, got none.")
+    if columns and pairs is None and context is None:
+        raise InputError("Expected --pairs FILE or --context FILE with --columns, got none.")
     if nodes is not None and context is None:
         raise InputError("Expected --context FILE with --nodes, got none.")
     if out is not None:
@@ -100,7 +100,7 @@ def predict(
     fold_case = bool(reading.get("fold_case"))
     model = load_model(run, device=device)
     layers = [layer] if layer is not None else [str(name) for name in model.layer_probabilities_.index]
-    later = None if context is None else _read_context(context, reading, model.multiplex_, nodes)
+    later = None if context is None else _read_context(context, reading, roles, model.multiplex_, nodes)
     tables = []
     with progress("Ranking pairs") as on_progress:
         for each in layers:
@@ -218,8 +218,10 @@ def _columns_of(reading: Reading) -> dict[str, Any]:
     return {role: with_usual(role, name) for role, name in parse_columns(reading.get("columns")).items()}
 
 
-def _read_context(path: Path, before: Reading, mx: "Multiplex", nodes: Path | None) -> "Multiplex":
-    """Return the training graph with the edges of a file; a table is read as that of the run was."""
+def _read_context(
+    path: Path, before: Reading, roles: Mapping[str, Any], mx: "Multiplex", nodes: Path | None
+) -> "Multiplex":
+    """Return the training graph with the edges of a file; a table, with columns by role, is read as the run's was."""
     from banditplex.io import read
     from banditplex.io.tables.files import SUFFIXES
     from banditplex.io.tables.reading import header_of
@@ -236,7 +238,7 @@ def _read_context(path: Path, before: Reading, mx: "Multiplex", nodes: Path | No
     if path.name.lower().endswith(SUFFIXES):
         shapes = () if "layer" in map(str.lower, header_of(path, TableOptions())) else ("wide", "matrix")
         options |= {name: before[name] for name in (*READ_ALIKE, *shapes) if name in before}
-        options |= _columns_of(before)
+        options |= roles
     with progress(f"Reading {path}") as on_progress:
         later = read(path, progress=on_progress, directed=mx.directed, **options)
     try:
