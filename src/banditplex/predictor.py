@@ -151,7 +151,7 @@ class LinkPredictor(Config, Estimator):
     # Predicting
 
     def score_pairs(self, pairs: ArrayLike, layer: Name, *, context: Multiplex | None = None, draws: int = 0) -> Floats:
-        """Return the logits (n,) of pairs (n, 2) of node names (or indices, where names are strings) in a layer.
+        """Return the logits (n,) of pairs (n, 2) of node names in a layer.
 
         A pair's own edge in the layer is never visible, whether it is known or not. `context` is another multiplex
         with the same layers (and node features) to look at instead of the training graph: new edges, new nodes.

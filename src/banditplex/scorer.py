@@ -19,4 +19,4 @@ class LinkScorer(Protocol):
         """Learn to predict links in the target layers (None = every layer); return self."""
 
     def score_pairs(self, pairs: ArrayLike, layer: Name) -> Floats:
-        """Return a score (n,) for each pair (n, 2) of node names or indices."""
+        """Return a score (n,) for each pair (n, 2) of node names."""

@@ -76,7 +76,7 @@ class Baseline(BaseEstimator, ABC):  # type: ignore[misc]
         return StructuralColumns(self.mx_, self.visibility_)
 
     def score_pairs(self, pairs: ArrayLike, layer: Name) -> Floats:
-        """Return a score (n,) for each pair (n, 2) of node names, or indices where names are strings."""
+        """Return a score (n,) for each pair (n, 2) of node names."""
         if not hasattr(self, "mx_"):
             raise NotFitted(f"Expected a fitted {type(self).__name__}, got one that is not fitted: call fit first.")
         target = self.mx_.layer_index(layer)
