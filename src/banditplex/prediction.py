@@ -23,7 +23,7 @@ from banditplex.nn.panels import Panels
 from banditplex.nn.query import Query
 from banditplex.nn.scoring import score_by_layer, score_terms, score_unlinked
 from banditplex.nn.view import View, pack
-from banditplex.pairs.known import KnownPairs, restrict
+from banditplex.pairs.known import KnownPairs, PairSpace, restrict
 from banditplex.rng import stream
 
 EDGE_FOLDS = 8  # known edges are scored in so many groups; the encoder does not see those of the group that is scored
@@ -156,6 +156,14 @@ class FittedModel:
         if not isinstance(prior, int | float | np.number) or not 0 < prior < 1:
             raise InputError(f"Expected prior between 0 and 1, got {prior!r}.")
         return float(prior)
+
+    def probability(self, pairs: Ints, layer: Name, prior: float | None) -> Floats:
+        """Return the probabilities (n,) of pairs (n, 2) of node indices: 0 if the layer does not link their types."""
+        instance, prior = self.instance(layer), self.check_prior(prior, layer)
+        chance = self.calibration.probability(self.logits(pairs, layer), instance, prior)
+        if self.mx.node_types is None:
+            return chance
+        return chance * PairSpace(self.mx).contains(np.full(len(pairs), self.mx.layer_index(layer)), pairs)
 
     def logits(self, pairs: Ints, layer: Name, *, draws: int = 0) -> Floats:
         """Return the logits (n,) of pairs (n, 2) of node indices in a target layer.

@@ -188,7 +188,7 @@ class LinkPredictor(Config, Estimator):
 
         Without a layer, `pairs` may be a table with columns source, target and layer; if there is one target, it is
         the layer. `prior` is the share of links among the pairs you ask about. None: that of all unknown pairs if every
-        tenth link is unknown (`default_prior`).
+        tenth link is unknown (`default_prior`). Pairs of node types that the layer does not link have probability 0.
 
         One number per pair, not the (n, 2) of scikit-learn's classifiers: a pair is a link with this probability, and
         the other column would be 1 less it. Ranking metrics and thresholds want this one.
@@ -197,8 +197,7 @@ class LinkPredictor(Config, Estimator):
         if layer is None:
             targets = [fitted.layer_names[target] for target in fitted.targets.tolist()]
             return in_own_layers(pairs, targets, partial(self.predict_proba, prior=prior, context=context))
-        scores = fitted.logits(as_pairs(fitted.mx, pairs), layer)
-        return fitted.calibration.probability(scores, fitted.instance(layer), fitted.check_prior(prior, layer))
+        return fitted.probability(as_pairs(fitted.mx, pairs), layer, prior)
 
     def predict(
         self, pairs: ArrayLike, layer: Name | None = None, *, prior: float = 0.5, context: Multiplex | None = None

@@ -83,6 +83,9 @@ def test_nodes_by_name_and_pairs_of_their_types_only():
     assert set(table["destination"]) == {f"u{i}" for i in range(8)} - bought
     few = model.recommend("buys", top=1000, exact=False)
     assert {(a[0], b[0]) for a, b in listed(few)} == {("u", "i")}
+    pairs = [["u0", "u1"], ["u0", "i3"], ["i3", "u0"], ["i0", "i1"]]
+    assert (model.predict_proba(pairs, "buys") > 0).tolist() == [False, True, True, False]  # it is undirected
+    assert (model.which_layers(pairs[:1])["probability"] == 0).all()
     with refuses("names", "'u0'", "got 11"):
         model.recommend("buys", node=11)
 

@@ -76,11 +76,7 @@ def _layers_that_have(fitted: FittedModel, pairs: Ints, target: int) -> tuple[In
 def which_layers(fitted: FittedModel, pairs: Ints, prior: float | None = None) -> pd.DataFrame:
     """Return the probabilities of pairs (n, 2) in all target layers, as `LinkPredictor.which_layers` says."""
     names = [fitted.layer_names[target] for target in fitted.targets.tolist()]
-    columns = [
-        fitted.calibration.probability(fitted.logits(pairs, name), place, fitted.check_prior(prior, name))
-        for place, name in enumerate(names)
-    ]
-    table = np.stack(columns, axis=1)
+    table = np.stack([fitted.probability(pairs, name, prior) for name in names], axis=1)
     order = np.argsort(-table, axis=1, kind="stable")
     known = np.stack([fitted.mx.has_edges(pairs, name) for name in names], axis=1)
     return _named(fitted.mx, np.repeat(pairs, len(names), axis=0)).assign(

@@ -45,7 +45,8 @@ def predict(
     ] = None,
     pairs: Annotated[Path | None, option("CSV, TSV or Parquet with columns source and target.", "FILE")] = None,
     columns: Annotated[
-        list[str] | None, option("Columns of the table of pairs or of --context, as source=from,target=to.", "ROLE=NAME,..")
+        list[str] | None,
+        option("Columns of the table of pairs or of --context, as source=from,target=to.", "ROLE=NAME,.."),
     ] = None,
     top: Annotated[
         int | None, option("The N most likely new links of a layer, without --pairs.", "N", shown=str(TOP), min=1)
@@ -119,6 +120,9 @@ def predict(
             f"Probabilities assume that every tenth link is unknown: a share of {' to '.join(shown)} of the unknown "
             "pairs are links. If you expect more or fewer, give their share with --prior."
         )
+    impossible = sum(int((each["probability"] == 0).sum()) for each in tables)
+    if impossible:
+        say(f"Probability 0 of {impossible:,} pair{'s' * (impossible > 1)}: the layer links no nodes of such types.")
     _warn_of_chance(run, model, layers)
     num_pairs = sum(map(len, tables))
     if explain:
