@@ -1,6 +1,7 @@
 """Tables as people bring them: read as they are meant, with a word about what was guessed, or refused in one line."""
 
 import warnings
+from itertools import pairwise
 
 import networkx as nx
 import pandas as pd
@@ -462,9 +463,22 @@ def test_words_between_spaces_are_a_question_of_the_delimiter(tmp_path):
     assert bx.read(path, format="csv", header=False, delimiter=" ").layer_names == ("x", "y")
 
 
+@pytest.mark.parametrize("title", [["Report", None, None], ["Report", "2024", None]])
+def test_a_title_in_excel_is_no_header(title, tmp_path):
+    """The columns below are alike, and would be guessed to be those of nodes."""
+    pytest.importorskip("openpyxl")
+    names = ["ann", "bob", "cid", "dan", "ann"]
+    rows = [title, ["source", "target", "kind"], *([a, b, "x"] for a, b in pairwise(names))]
+    pd.DataFrame(rows).to_excel(tmp_path / "title.xlsx", header=False, index=False)
+    with refuses("title.xlsx", "'source'", "'Report'", "title above"):
+        bx.read(tmp_path / "title.xlsx")
+
+
 def test_titles_and_matrices_are_told_from_tables(tmp_path):
     with refuses("title above"):
         bx.read(put(tmp_path / "title.csv", "Report 2024;;\n;;\nwho;whom;kind\na;b;x\nb;c;x\n"))
+    with refuses("'Report'", "title above"):
+        bx.read(put(tmp_path / "title.csv", "Report\nwho;whom;kind\na;b;x\nb;c;x\n"))
     people = [f"p{i}" for i in range(15)]
     rows = [",".join([name, *("01"[i == j] for j in range(15))]) for i, name in enumerate(people)]
     with refuses("matrix", "and 4 more"):

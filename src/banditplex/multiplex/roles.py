@@ -73,7 +73,7 @@ def choose_columns(
             listed = ", ".join(map(repr, available[:LISTED])) + f" and {more} more" * (more > 0)
             other = f"; {role}=NAME selects another column" if wanted is None or isinstance(wanted, tuple) else ""
             if len(available) == 1 and str(path).lower().endswith((".csv", ".tsv", ".txt")):
-                other = "; delimiter= says what is between columns, if it is not a comma, semicolon or tab"
+                other = "; delimiter= says what is between columns, if no comma, semicolon or tab; remove a title above"
             if wanted is None and role == "source" and len(available) > 1 and not given.get("destination"):
                 cells = sample or (lambda name: ())
                 other = _no_header(available, cells) or f"{other}, as in {_suggestion(available, cells, given, roles)}"
@@ -83,7 +83,7 @@ def choose_columns(
 
 def _no_header(available: Sequence[str], sample: Sample) -> str:
     """Return what is wrong with a table whose first line does not name columns; nothing of other tables."""
-    if sum(not str(name).strip() or str(name).startswith("Unnamed: ") for name in available) > 1:
+    if any(map(_is_nameless, available[1:])):
         return "; cells of the first line are empty: remove a title above the line with the names of columns"
     first = set(filled_texts(sample(available[0])))
     if len(first) > 2 and first <= set(map(str, available[1:])):
@@ -116,6 +116,7 @@ def _likely_ends(available: Sequence[str], sample: Sample) -> list[str]:
 
 def guess_ends(available: Sequence[str], sample: Sample | None) -> tuple[str, str] | None:
     """Return two columns of nodes: twins in name, or alike in values under a header that is no edge itself."""
+    available = [name for name in available if not _is_nameless(name)]
     names = {name: _plain(name) for name in available}
     pairs = [
         (a, b) for a, b in combinations(available, 2)
@@ -123,7 +124,11 @@ def guess_ends(available: Sequence[str], sample: Sample | None) -> tuple[str, st
     ]  # fmt: skip
     if len(pairs) == 1 or sample is None:
         return pairs[0] if len(pairs) == 1 else None
-    values = {name: set(filled_texts(sample(name))) for name in available}
+    cells = {name: filled_texts(sample(name)) for name in available}
+    first = {_plain(column[0]) for column in cells.values() if column}
+    if all(first.intersection(ROLES[role]) for role in PAIR_ROLES):  # names of columns under a title
+        return None
+    values = {name: set(column) for name, column in cells.items()}
     values = {name: each for name, each in values.items() if each and not _are_no_nodes(name, each)}
     if any(str(name).strip() in each for name in available for each in values.values()):
         return None
@@ -148,6 +153,10 @@ def _match(available: Sequence[str], name: str, path: object = None) -> str | No
     if len(found) > 1:
         raise FormatError(f"expected one column {found[0]!r}, got several of this name", path=path)
     return found[0] if found else None
+
+
+def _is_nameless(name: str) -> bool:
+    return not str(name).strip() or str(name).startswith("Unnamed: ")
 
 
 def _plain(name: str) -> str:
