@@ -29,6 +29,18 @@ class Sound(Policy):
         self._state.add("L", self._instances(rows)[seen.row], seen.arm, np.minimum(seen.loss, 1.0))
 
 
+@pytest.mark.parametrize("arm", ["t", "seen", "k", "S"])
+def test_names_in_the_state_are_used_once(arm):
+    """`state_dict` would hold one of the two."""
+
+    class Twice(Sound):
+        def __init__(self):
+            Policy.__init__(self, num_arms=3, k=1, num_instances=1, per_instance={"S": 0.0}, per_arm={arm: 0.0})
+
+    with refuses("per_arm", repr(arm)):
+        Twice()
+
+
 def test_a_sound_policy_passes():
     check_policy(Sound)
 

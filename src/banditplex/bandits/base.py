@@ -71,7 +71,8 @@ class Policy(ABC):
     input for a batch of instances, so they contain formulas only. Everything that is learnt is in `_state`.
 
     Parameters: `num_arms` n >= 1; `k` arms per round, from 1 to n; `num_instances`; `per_instance` and
-    `per_arm` name the numbers in the state and their initial values (`t`, rounds completed, is always there).
+    `per_arm` name the numbers in the state and their initial values (`t`, rounds completed, is always there);
+    their names differ, also from those of the sizes, `arms` and `seen`.
 
     Class attributes describe a policy to code that knows only its name:
 
@@ -95,9 +96,12 @@ class Policy(ABC):
         self.num_arms = values.check_integer(num_arms, "num_arms", 1)
         self.k = values.check_integer(k, "k", self._smallest_k, self.num_arms)
         self.num_instances = values.check_integer(num_instances, "num_instances", 1)
-        self._state = State(
-            self.num_instances, self.num_arms, instance={"t": 0, **(per_instance or {})}, arm=per_arm or {}
-        )
+        instance, arm = {"t": 0} | dict(per_instance or {}), dict(per_arm or {})
+        names = [*SIZES, "t", "arms", "seen", *(per_instance or {}), *arm]  # those of `state_dict`
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise InputError(f"Expected another name than {twice!r} in per_instance or per_arm: it is taken.")
+        self._state = State(self.num_instances, self.num_arms, instance=instance, arm=arm)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)}' for name in SIZES)})"
