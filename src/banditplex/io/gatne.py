@@ -6,7 +6,7 @@ tables: train, valid, test and the negatives of the last two, with the columns s
 the columns layer and name, in the order of the layers.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -95,13 +95,15 @@ def _read_folder(path: Path, names: Sequence[str], progress: Progress | None) ->
 
 
 def read_parts(
-    files: Mapping[Path, int], columns: tuple[int, int, int], delimiter: str, line: str, progress: Progress | None
-) -> Parts:
+    files: Mapping[Path, int], columns: tuple[int, int, int], delimiter: str, line: str, progress: Progress | None,
+    headers: Collection[tuple[str, ...]] = (),
+) -> Parts:  # fmt: skip
     """Read files with a link per line, by their numbers of fields; `columns` are layer, source and destination.
 
-    A fourth field is the label, 0 or 1. `line`: what a line of the first file looks like, for a message.
+    A fourth field is the label, 0 or 1. `line`: what a line of the first file looks like, for a message. A first line
+    that is one of `headers` is left out.
     """
-    texts = [read_text(file) for file in files]
+    texts = [_without_header(read_text(file), headers) for file in files]
     done = np.cumsum([len(text) for text in texts]).tolist()
     parts: list[Rows] = []
     for (file, width), text in zip(files.items(), texts, strict=True):
@@ -113,6 +115,11 @@ def read_parts(
     layers, (layer,) = index_fields(parts, columns[:1])
     nodes, (source, destination) = index_fields(parts, columns[1:])
     return Parts(parts, nodes, layers, layer, source, destination, np.concatenate([*map(_labels, parts)]))
+
+
+def _without_header(text: bytes, headers: Collection[tuple[str, ...]]) -> bytes:
+    first = text.lstrip(b"\n").partition(b"\n")[0]
+    return text.replace(first, b"", 1) if tuple(first.decode().lower().split()) in headers else text
 
 
 def _labels(rows: Rows) -> Bools:

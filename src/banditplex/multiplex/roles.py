@@ -18,6 +18,9 @@ ROLES = {  # from the role of a column to its usual names; the first ones say it
     "source_type": ("source_type",),
     "destination_type": ("target_type", "destination_type"),
 }  # fmt: skip
+ENDS_AND_LAYER = ("source", "layer", "destination")
+TRIPLES = (("head", "relation", "tail"), ("subject", "predicate", "object"), ("h", "r", "t"))
+"""What a header of triples calls these."""
 TIMES = ("timestamp", "datetime", "date", "when", "sent", "sent_at", "created_at")  # if values can be read as times
 TWINS = ("12", "ab", "ij", "xy")  # last letters of two columns of nodes, as in household_1 and household_2
 YES, NO = ("yes", "true", "x", "y"), ("no", "false", "n", "-")  # words that say whether a row is an edge
@@ -53,6 +56,10 @@ def choose_columns(
     A tuple of names stands for the first of them that is there. If neither end of edges has a usual name, the two
     columns that are alike in name or values are taken.
     """
+    names_of = {plain(name): name for name in available}
+    triple = next((each for each in TRIPLES if names_of.keys() >= set(each)), None)
+    if triple is not None and given.keys().isdisjoint(ENDS_AND_LAYER):
+        given = {**given, **dict(zip(ENDS_AND_LAYER, map(names_of.__getitem__, triple), strict=True))}
     if not any(given.get(role) for role in PAIR_ROLES):
         known = any(_match(available, name, path) for role in PAIR_ROLES for name in ROLES[role])
         ends = None if known else guess_ends(available, sample)
@@ -94,7 +101,7 @@ def _no_header(available: Sequence[str], sample: Sample) -> str:
 def _suggestion(available: Sequence[str], sample: Sample, given: Mapping[str, object], roles: Sequence[str]) -> str:
     """Return columns that source, destination and, if it is not given, layer may be."""
     ends = _likely_ends(available, sample)
-    taken = {*ends, *(name for name in available if _plain(name) in (*ROLES["weight"], *ROLES["time"]))}
+    taken = {*ends, *(name for name in available if plain(name) in (*ROLES["weight"], *ROLES["time"]))}
     kinds = (name for name in available if name not in taken and _like_layers(sample(name)))
     layer = next(kinds, None) if "layer" in roles and not given.get("layer") else None
     return f"source={ends[0]!r}, destination={ends[1]!r}" + (f", layer={layer!r}" if layer is not None else "")
@@ -117,7 +124,7 @@ def _likely_ends(available: Sequence[str], sample: Sample) -> list[str]:
 def guess_ends(available: Sequence[str], sample: Sample | None) -> tuple[str, str] | None:
     """Return two columns of nodes: twins in name, or alike in values under a header that is no edge itself."""
     available = [name for name in available if not _is_nameless(name)]
-    names = {name: _plain(name) for name in available}
+    names = {name: plain(name) for name in available}
     pairs = [
         (a, b) for a, b in combinations(available, 2)
         if names[a][:-1] and names[a][:-1] == names[b][:-1] and names[a][-1:] + names[b][-1:] in TWINS
@@ -125,7 +132,7 @@ def guess_ends(available: Sequence[str], sample: Sample | None) -> tuple[str, st
     if len(pairs) == 1 or sample is None:
         return pairs[0] if len(pairs) == 1 else None
     cells = {name: filled_texts(sample(name)) for name in available}
-    first = {_plain(column[0]) for column in cells.values() if column}
+    first = {plain(column[0]) for column in cells.values() if column}
     if all(first.intersection(ROLES[role]) for role in PAIR_ROLES):  # names of columns under a title
         return None
     values = {name: set(column) for name, column in cells.items()}
@@ -143,13 +150,13 @@ def _are_no_nodes(name: str, values: Collection[str]) -> bool:
     """Return whether a column is the key of a table of nodes, a weight, or has dates, decimals, or yes and no."""
     known = ("id", "node", "node_id", "nodeid", "name", *ROLES["weight"])
     few = {each.casefold() for each in values} <= {"0", "1", *YES, *NO}
-    return _plain(name) in known or few or are_dates(sorted(values)) or all(map(_DECIMAL.fullmatch, values))
+    return plain(name) in known or few or are_dates(sorted(values)) or all(map(_DECIMAL.fullmatch, values))
 
 
 def _match(available: Sequence[str], name: str, path: object = None) -> str | None:
     """Return the column of a name, in any case; refuse two of them."""
     exact = [column for column in available if column == name]
-    found = exact or [column for column in available if _plain(column) == _plain(name)]
+    found = exact or [column for column in available if plain(column) == plain(name)]
     if len(found) > 1:
         raise FormatError(f"expected one column {found[0]!r}, got several of this name", path=path)
     return found[0] if found else None
@@ -159,13 +166,14 @@ def _is_nameless(name: str) -> bool:
     return not str(name).strip() or str(name).startswith("Unnamed: ")
 
 
-def _plain(name: str) -> str:
+def plain(name: object) -> str:
+    """Return the name of a column as it is compared."""
     return str(name).strip().casefold().replace(" ", "_")
 
 
 def suggest_layer(names: Collection[str], sample: Sample) -> str | None:
     """Return the column or attribute, of an unused one, whose name and values suggest that it is the layer."""
-    for name in (name for usual in ROLES["layer"] for name in names if _plain(name) == usual):
+    for name in (name for usual in ROLES["layer"] for name in names if plain(name) == usual):
         filled = filled_texts(sample(name))
         distinct = len(set(filled))
         if 0 < distinct <= max(MANY, len(filled) // 10):
@@ -177,12 +185,12 @@ def suggest_time(names: Collection[str], sample: Sample) -> str | None:
     """Return the column whose name and values suggest that it is the time."""
     from banditplex.multiplex.numbers import are_readable
 
-    return next((name for name in names if _plain(name) in TIMES and are_readable(sample(name))), None)
+    return next((name for name in names if plain(name) in TIMES and are_readable(sample(name))), None)
 
 
 def find_direction(names: Collection[str], sample: Sample) -> str | None:
     """Return the column Type of Gephi, if there is one: each of its values is "Directed" or "Undirected"."""
-    typed = [name for name in names if _plain(name) == "type"]
+    typed = [name for name in names if plain(name) == "type"]
     found = [{str(value).strip().casefold() for value in sample(name)} for name in typed]
     return next((name for name, words in zip(typed, found, strict=True) if words and words <= set(DIRECTION)), None)
 
@@ -206,7 +214,7 @@ def assign_columns(
         chosen["direction"] = direction
         rest.remove(direction)
     said = []
-    if not any(_plain(chosen[role]) in ROLES[role] or given.get(role) for role in PAIR_ROLES):
+    if not any(plain(chosen[role]) in ROLES[role] or given.get(role) for role in PAIR_ROLES):
         said.append(f"columns {chosen['source']!r} and {chosen['destination']!r} are read as source and target")
     for role, suggest in (("time", suggest_time), ("layer", suggest_layer)):
         found = suggest(rest, sample) if role in roles and role not in chosen and given.get(role) is None else None
@@ -215,7 +223,7 @@ def assign_columns(
             rest.remove(found)
             said.append(f"column {found!r} is read as the {role}")
     ignored = {name for role in roles if given.get(role) == "" for name in ROLES[role]}
-    rest = [name for name in rest if name not in _INDEX and _plain(name) not in ignored]
+    rest = [name for name in rest if name not in _INDEX and plain(name) not in ignored]
     rest = [name for name in rest if filled_texts(sample(name))]
     if rest:
         said.append(f"columns not used: {', '.join(map(str, rest))}")

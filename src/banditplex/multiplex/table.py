@@ -23,7 +23,16 @@ from banditplex.multiplex.names import ONLY_LAYER, NameIndex, Names, as_names, c
 from banditplex.multiplex.notes import note
 from banditplex.multiplex.numbers import Spelling, is_guess, with_times, with_weights
 from banditplex.multiplex.options import TableOptions
-from banditplex.multiplex.roles import DIRECTION, PAIR_ROLES, ROLES, assign_columns, place
+from banditplex.multiplex.roles import (
+    DIRECTION,
+    ENDS_AND_LAYER,
+    PAIR_ROLES,
+    ROLES,
+    TRIPLES,
+    assign_columns,
+    place,
+    plain,
+)
 from banditplex.multiplex.wide import LAYER, WEIGHT, from_matrices, widened
 
 if TYPE_CHECKING:
@@ -99,7 +108,10 @@ def _tell_repeated(mx: "Multiplex", origin: Origin, ends: Ints, layer: Ints, *, 
 
 
 def direction(table: pa.Table, origin: Origin) -> bool | None:
-    """Return what the column Type of Gephi says; None if there is none."""
+    """Return what the column Type of Gephi says, True for triples, or None."""
+    if tuple(map(plain, map(origin.columns.get, ENDS_AND_LAYER))) in TRIPLES:
+        note(f"{place(origin.path)}triples are read as directed edges; directed=False merges both directions.")
+        return True
     if "direction" not in table.column_names or not len(table):
         return None
     words = pc.utf8_lower(pc.utf8_trim_whitespace(table["direction"].cast(pa.string())))

@@ -174,6 +174,8 @@ def read_columns(
     if not header and not any(given.values()):
         given = dict(zip([role for role in roles if role not in TYPES], names, strict=False))
     hint = "; header=False reads the first line as an edge" if header and roles == EDGE_ROLES else ""
+    if hint and usual == "\t" and len(names) == 3:
+        hint += "; read with format=triples for head, relation and tail"
     sample = partial(_cells, names, [row for _, row in head[1:]])
     columns = assign_columns(names, given, sample, path=path, roles=roles, hint=hint)
     as_written = decimal == "," or thousands is not None
