@@ -253,7 +253,7 @@ def test_force_replaces_no_folder_that_holds_anything_else(tmp_path):
     ("words", "came"),
     [
         ("train nowhere.csv -o run --epochs -3", "-3"),
-        ("train nowhere.csv -o run --resume -k -1", "-1"),
+        ("train nowhere.csv -o run -k -1", "-1"),
         ("train nowhere.csv -o run --policy exp4", "'exp4'"),
         ("train nowhere.csv -o run --hide foo", "'foo'"),
         ("evaluate nowhere.csv --hide layer --epochs -3", "-3"),

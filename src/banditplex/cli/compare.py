@@ -85,6 +85,7 @@ def compare(
         raise InputError("Expected DATA, a data set, file or folder to compare methods on, got none.")
     if resume and out is None:
         raise InputError("Expected -o DIR with --resume, got none.")
+    leaks = _leaks(split, hide)
     check_there(data)
     from banditplex.leaderboard import board as boards
     from banditplex.leaderboard import compare as run_all
@@ -101,7 +102,6 @@ def compare(
         check_folder(out, resume=resume, how="--resume")
     where = find_device(device, engine)
     title = title_of(data)
-    leaks = _leaks(split, hide)
     fixed = None if leaks is None else published_split(data, leaks=leaks)
     mx = fixed.test.train if fixed else load(data, reading, quiet=quiet)
     plan = Plan(
