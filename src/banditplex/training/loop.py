@@ -8,7 +8,6 @@ what policies learn, `validation` decides when to stop.
 
 import copy
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from banditplex.arrays import Ints
-from banditplex.backend import Weights, begin_pass
 from banditplex.bandits import Draw, Policy
 from banditplex.bandits.arms import to_layer
 from banditplex.nn import Logits, MultiplexModel
@@ -33,6 +31,7 @@ from banditplex.training.draws import DrawSchedule, most_probable_layers
 from banditplex.training.feedback import LayerLosses, SideInformation, free_observations, layer_losses
 from banditplex.training.global_state import on_tensor_cores
 from banditplex.training.history import EpochRecord, Regret
+from banditplex.training.learning import Learning
 from banditplex.training.optimizer import FlatAdamW
 from banditplex.training.supply import Supply
 from banditplex.training.threads import Later, has_short_steps, second_thread
@@ -66,6 +65,7 @@ class Trainer:
         self.warmup_epochs = config.warmup_epochs(self.epochs) if warmup_policy is not None else 0
         steps = self.epochs * self.steps_per_epoch
         self.optimizer = FlatAdamW(self.model, self.ema_model, config, steps, len(data.train_edges), data.group)
+        self.learning = Learning(self.model, self.optimizer)
         self.early_stopping = EarlyStopping(config.patience)
         self.supply = Supply(data, config, self.epochs, 0 if model.encoder is not None else k)
         self.regret = Regret(num_targets, 0 if policy is None else policy.num_arms, k)
@@ -131,7 +131,7 @@ class Trainer:
         batch = (step := Batch.of(row, pairs, instances, table)).part(self.data.mine)
         logits = self._score(batch, known, later)
         loss = F.binary_cross_entropy_with_logits(logits.total, batch.label, reduction="none")
-        later.start(self._learn, batch, logits, loss)  # policies and next pairs do not see it
+        later.start(self.learning.learn, batch, logits, loss)  # policies and next pairs do not see it
         if self.policy is not None and draw is not None and self.policy.k:
             losses = layer_losses(self.relevance, batch, logits, self.data.group)
             self._update_policy(self.policy, draw, step, losses, record)
@@ -156,33 +156,11 @@ class Trainer:
         described = self.model.describe(view, query)
         later.wait()
         if self.model.encoder is None:
-            asked = self.model.asked(described, query.target, query.layers.shape[1])
-            own, other, found = begin_pass(asked, self._weights)
-            return Logits(own, other.view_as(query.layers), found=found)
+            return self.learning.score(query, described)
         hidden = batch.hidden_edges(view.visibility, self.relevance)
         wanted = batch.every_embedding() if self.relevance.is_free else None
         fanout = Fanout.of(self.config.fanouts, view.device, self.rng["neighbours"])
         return self.model.score(view, replace(query, hidden=hidden, wanted=wanted, fanout=fanout), described)
-
-    def _learn(self, batch: Batch, logits: Logits, loss: Tensor) -> None:
-        """Take a gradient step, given logits and losses (P,) of a batch."""
-        layers = batch.encoded if self.optimizer.adds_up else None
-        if logits.found is None:
-            self.optimizer.step(batch.mean(loss), layers)
-            return
-        self.optimizer.clear()
-        logits.found.add_loss_gradient(batch.label, batch.count, self._gradients)
-        self.optimizer.descend(layers)
-
-    @cached_property
-    def _weights(self) -> Weights:
-        """The weights, in the memory of the optimizer."""
-        return self.model.weights()
-
-    @cached_property
-    def _gradients(self) -> Weights:
-        """The gradient, in the memory of the optimizer."""
-        return self.optimizer.gradient_of(self.model).weights()
 
     def _update_policy(self, policy: Policy, draw: Draw, batch: Batch, losses: LayerLosses, log: EpochRecord) -> None:
         """Update the policies whose draws end with this step."""

@@ -88,12 +88,12 @@ class FlatAdamW:
         if loss.requires_grad:
             gradients = torch.autograd.grad(loss, self._weights, allow_unused=True, materialize_grads=True)
             torch._foreach_copy_(self._gradients, list(gradients))
-        else:
-            self.clear()
-        self.descend(layers)
+        self.descend(layers, empty=not loss.requires_grad)
 
-    def descend(self, layers: Ints | None = None) -> None:
-        """Take a step along the gradient that has been computed."""
+    def descend(self, layers: Ints | None = None, *, empty: bool = False) -> None:
+        """Take a step along the gradient that has been computed; `empty`: other processes alone have one."""
+        if empty:
+            self.clear()
         self._add_up(layers)
         if self.num_done == 0:
             self._gradient[self._gradient.abs() < ROUNDING * self._gradient.abs().max()] = 0
