@@ -116,7 +116,7 @@ def test_candidates_are_the_highest_nodes_and_random_ones_without_known_edges(di
 
 @pytest.mark.parametrize("directed", [False, True])
 def test_long_vectors_of_a_directed_multiplex_are_stacked_by_rankings(directed, monkeypatch):
-    """If rankings say that networks and regressions count nothing, scores are those of vectors."""
+    """There is no regression. If rankings say that networks count nothing, scores are those of vectors."""
     monkeypatch.setattr(scoring, "FEW_EDGES", 0)
     monkeypatch.setattr(training, "FEWEST", 15)
     monkeypatch.setattr(stacking, "LITTLE", 0.0)
@@ -125,7 +125,7 @@ def test_long_vectors_of_a_directed_multiplex_are_stacked_by_rankings(directed, 
 
     def weigh(self, start, some=None):
         asked.append((self.above.shape, None if some is None else int(some.sum())))
-        return np.array([0.0, 0.0, 2.0])
+        return np.array([0.0, 2.0])
 
     monkeypatch.setattr(Rankings, "weigh", weigh)
     mx = random_mx(directed)
@@ -135,7 +135,7 @@ def test_long_vectors_of_a_directed_multiplex_are_stacked_by_rankings(directed, 
         assert asked == []
         return
     (_, size, _, _), _ = asked[0]
-    assert asked[0] == ((3, size, 2, 30 + 64), None)  # 30 nodes are fewer than `HIGHEST`
+    assert asked[0] == ((2, size, 2, 30 + 64), None)  # 30 nodes are fewer than `HIGHEST`
     assert sum(number for _, number in asked[1:]) == 3 * size  # each ranking is in three of the four other folds
     target = torch.ones(2, dtype=torch.int64)
     assert model.score_pairs(pairs, "b") == pytest.approx(

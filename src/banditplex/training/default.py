@@ -5,9 +5,8 @@
                      the union of all layers, and layers drawn by bandits, which go on learning from one to the next
     3. layers        the most probable ones of each target, as many as the validation edges ask for
     4. regression    for each target a logistic regression on the columns that the networks see; in a large multiplex,
-                     which has one network, one regression for all targets
-    5. vectors       of nodes and layers (ComplEx), learnt in folds; on a CPU, in a second thread beside the networks;
-                     of long ones a model for stacking alone, and then the others, if it counts
+                     which has one network, one regression for all targets; in a knowledge graph none
+    5. vectors       of nodes and layers (ComplEx), learnt in folds; on a CPU, in a second thread beside the networks
     6. stacking      how much networks, regression and vectors count, from the validation edges
     7. calibration   from scores to probabilities, from the validation edges and a sample of unknown pairs
     8. fitted model  a value that answers; nothing is learnt in it

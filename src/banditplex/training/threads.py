@@ -24,7 +24,8 @@ def begun(jobs: Sequence[Generator[None, None, Value]], ahead: int, *, wanted: b
 
     The first of them, as many as `ahead` says, run at once, the others when they are asked for; each is asked for once.
     Who asks for some runs those of them that have not begun, the last first, and waits for the others; a single one has
-    all threads. Without a second thread it runs them all. If the block is left before, a running one ends at its next step.
+    all threads. Without a second thread it runs them all. If the block is left before, a running one ends at its next
+    step.
     """
     if not wanted or num_threads() < 2:
         yield lambda some: [run_to_end(job) for job in jobs[some]]
