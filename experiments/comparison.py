@@ -15,10 +15,10 @@ from banditplex.evaluation import Split, brier, roc_auc
 from banditplex.evaluation.statistics import corrected_t
 from banditplex.markdown import markdown_table, number
 from banditplex.multiplex import Multiplex, Name
-from banditplex.policy_scores import Score
 from banditplex.predictor import LinkPredictor
 from banditplex.scorer import LinkScorer
 from banditplex.storage.rows import Row
+from experiments.policy_scores import Score
 from experiments.runner import Experiment, Page, seeds_of
 
 Ints = NDArray[np.int64]

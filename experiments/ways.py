@@ -1,7 +1,7 @@
 """The ways to predict with a model, whichever policy it was trained with: columns of the comparison of policies."""
 
-from banditplex.policy_scores import Score, drawn_in_training, validated_layers, with_one
 from banditplex.predictor import LinkPredictor
+from experiments.policy_scores import Score, drawn_in_training, validated_layers, with_one
 
 PREDICTED, ONE, MEAN, VALIDATED = "most probable layers", "one layer", "mean of draws", "validated layer"
 WAYS = (PREDICTED, ONE, MEAN, VALIDATED)

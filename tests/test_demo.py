@@ -1,6 +1,5 @@
 """The demo in small: what it says is what it measured, and nobody saw the test pairs."""
 
-import dataclasses
 import json
 
 import numpy as np
@@ -9,11 +8,10 @@ import pytest
 
 from banditplex import demo
 from banditplex.datasets import load_dataset
-from banditplex.evaluation import roc_auc, split
+from banditplex.evaluation import split
 from banditplex.plots import spread
 
 SEEDS, EPOCHS = 1, 5
-JUDGED = [4, 5]  # every fourth epoch, and the last
 
 
 @pytest.fixture(scope="module")
@@ -23,57 +21,59 @@ def calls():
 
 @pytest.fixture(scope="module")
 def measured(calls):
-    return demo.measure(seeds=SEEDS, epochs=EPOCHS, on_epoch=lambda *values: calls.append(values))
+    return demo.measure(seeds=SEEDS, epochs=EPOCHS, on_epoch=calls.append)
 
 
 def test_every_policy_is_measured_on_every_split_and_target(measured, calls):
-    assert len(measured.curves) == 5 * SEEDS * len(JUDGED) * 6
-    assert sorted(set(measured.curves["epoch"])) == JUDGED
-    assert len(measured.results) == 5 * SEEDS * 6
-    assert measured.relevant == {f"{x}": f"{x}-twin" for x in "abc"} | {f"{x}-twin": x for x in "abc"}
-    assert [(policy, seed) for policy, seed, _ in calls] == [
-        (policy, seed) for policy in demo.POLICIES for seed in range(SEEDS) for _ in range(EPOCHS)
-    ]
-    last = measured.curves[(measured.curves["policy"] == "all") & (measured.curves["seed"] == SEEDS - 1)]
-    assert calls[-1][2] == pytest.approx(last[last["epoch"] == EPOCHS]["auc"].mean())
+    found = measured.results[["policy", "seed", "target"]].itertuples(index=False, name=None)
+    assert set(found) == {(policy, 0, target) for policy in demo.POLICIES for target in demo.TARGETS}
+    assert len(measured.results) == 4 * 2
+    assert measured.relevant == {f"g{each}-0": [f"g{each}-{other}" for other in range(1, 5)] for each in range(2)}
+    assert calls == [policy for policy in demo.POLICIES for _ in range(SEEDS * EPOCHS)]
 
 
-def test_policies_are_what_they_are_called(measured):
-    chance = measured.results.groupby("policy")["probability"]
-    assert chance.unique()["none"].tolist() == [0]
-    assert chance.unique()["uniform"] == pytest.approx([1 / 7])
-    assert chance.unique()["oracle"].tolist() == [1]
-    assert chance.unique()["all"].tolist() == [1]
+def test_policies_pool_what_they_are_called_after(measured):
+    layers = measured.results.groupby("policy")[["right", "wrong"]].sum()
+    assert layers.loc["none"].tolist() == [0, 0]
+    assert layers.loc["oracle"].tolist() == [8, 0]
+    assert layers.loc["bandit", "right"] > layers.loc["uniform", "right"]
 
 
-def test_test_pairs_are_hidden():
-    for seed in range(2):
-        part = split(load_dataset("twins"), hide="layer", seed=seed)
-        part.check()
-        assert part.label.sum() == 8 * 120  # a fifth of 600 edges, in each of eight layers
+def test_test_pairs_are_hidden(measured):
+    """And the oracle sees the right layers alone."""
+    mx = load_dataset("groups")
+    part = split(mx, hide="layer", seed=0)
+    part.check()
+    assert part.label.sum() == 60 * 160  # a fifth of 800 edges, in each of 60 layers
+    assert measured.model.multiplex_.num_edges == mx.num_edges - 60 * 160
+    (whole, targets), *others = demo.graphs("bandit", part.train, measured.relevant)
+    assert others == []
+    assert targets == ["g0-0", "g1-0"]
+    assert whole is part.train
+    first, second = demo.graphs("oracle", part.train, measured.relevant)
+    assert sorted(first[0].layer_names) == [f"g0-{each}" for each in range(5)]
+    assert sorted(second[0].layer_names) == [f"g1-{each}" for each in range(5)]
+    assert [first[1], second[1]] == [["g0-0"], ["g1-0"]]
 
 
-def test_the_bandit_prefers_the_relevant_layer(measured):
-    assert measured.beliefs.sum(axis=1).tolist() == pytest.approx([1] * 6)
-    assert all(measured.beliefs.loc[target].idxmax() == layer for target, layer in measured.relevant.items())
-
-
-def test_gains_are_the_truth(measured):
-    rows = demo.learnt(measured)
-    assert {row["target"]: row["helps"] for row in rows} == {
-        **{target: [layer] for target, layer in measured.relevant.items()}, "noise-1": [], "noise-2": [],
-    }  # fmt: skip
-    assert "8 of 8" in demo.judge_gains(rows)
-    assert "7 of 8" in demo.judge_gains([{**rows[0], "helps": ["b"]}, *rows[1:]])
-    assert "7 of 8" in demo.judge_gains([*rows[:-1], {**rows[-1], "helps": ["b"]}])
+def test_layers_are_proven(measured):
+    rows = demo.proven(measured)
+    assert {(row["target"], row["layer"]) for row in rows} >= {
+        (target, layer) for target, layers in measured.relevant.items() for layer in layers
+    }
+    helps = measured.model.layer_gains_.query("helps")[["target", "layer"]].itertuples(index=False, name=None)
+    assert {(row["target"], row["layer"]) for row in rows if row["helps"]} == set(helps)
+    right = [{"helps": helps, "right": True} for helps in (True, True, False)]
+    assert "Of 3 layers that help in truth, 2 are proven; of all others, none." in demo.judge_gains(right)
+    assert "of all others, 1." in demo.judge_gains([*right, {"helps": True, "right": False}])
 
 
 @pytest.mark.slow
-def test_the_page_has_links_and_quality_of_a_model_of_the_whole_graph(measured, tmp_path):
+def test_the_page_has_links_and_quality_of_the_bandit_s_first_model(measured, tmp_path):
     text = demo.write_page_of(measured, tmp_path).read_text(encoding="utf-8")
     data = json.loads(text.partition('<script id="data" type="application/json">')[2].partition("</script>")[0])
-    mx = load_dataset("twins")
-    assert len(data["held_out"]["targets"]) == len(data["history"]["targets"]) == mx.num_layers
+    mx = measured.model.multiplex_
+    assert len(data["held_out"]["targets"]) == len(data["history"]["targets"]) == 2
     part = data["links"]["targets"][0]
     pairs = np.stack([part["source"], part["destination"]], 1).astype(int)
     assert len(pairs) == 100
@@ -83,16 +83,16 @@ def test_the_page_has_links_and_quality_of_a_model_of_the_whole_graph(measured, 
 
 @pytest.fixture
 def by_hand():
-    """Two seeds and two targets; the bandit is as good as uniform, and above all others but the oracle."""
-    level = {"none": 0.5, "uniform": 0.6, "bandit": 0.6, "oracle": 0.7, "all": 0.55}
+    """Two seeds and two targets; the bandit is as good as uniform, and above none."""
+    level = {"none": 0.5, "uniform": 0.6, "bandit": 0.6, "oracle": 0.7}
     rows = [
         {"policy": policy, "seed": seed, "accuracy": 0.5, "auc": auc + 0.1 * seed + more, "seconds": 2.0 + seed}
+        | {"right": 3 + seed, "wrong": int(more > 0)}
         for policy, auc in level.items()
         for seed in (0, 1)
         for more in (0.0, 0.2)
     ]
-    nothing = pd.DataFrame()
-    return demo.Measured({}, nothing, pd.DataFrame(rows), nothing, nothing)
+    return demo.Measured({"a": ["b"], "c": ["d"]}, pd.DataFrame(rows))
 
 
 def test_means_and_deviations_by_hand(by_hand):
@@ -101,40 +101,18 @@ def test_means_and_deviations_by_hand(by_hand):
     assert row["auc"] == pytest.approx(0.75)  # seeds: 0.7 and 0.8
     assert row["auc_deviation"] == pytest.approx(0.05)
     assert (row["accuracy"], row["accuracy_deviation"], row["seconds"]) == (0.5, 0, 2.5)
-
-
-def test_uniform_predicts_with_the_layer_that_is_best_on_validation_edges(measured):
-    """Once more, by a plain loop: of the other layers, each alone, the one that tells validation pairs apart best."""
-    part = split(load_dataset("twins"), hide="layer", seed=0)
-    model = demo.make_model("uniform", part.train, measured.relevant, epochs=EPOCHS, seed=0)
-    model.fit(part.train, list(measured.relevant))
-    mx, data = part.train, model._trainer.data
-    target, (pairs, label) = mx.layer_index("a"), part.test("a")
-    here = data.validation_edges.instance == data.targets.tolist().index(target)
-    held_out = np.concatenate([data.validation_edges.pairs[here], data.validation_negatives[here]])
-    fitted = dataclasses.replace(
-        model._fitted, mx=data.train_mx, model=model._trainer.ema_model, source=data.train_view
-    )
-    worth = {}
-    for other in set(range(mx.num_layers)) - {target}:
-        scores = fitted.logits_by_layer(held_out, np.full(len(held_out), target), np.full((len(held_out), 1), other))
-        worth[other] = roc_auc(np.repeat([1, 0], here.sum()), scores[:, 0])
-    best = max(worth, key=worth.get)
-    scores = model.score_by_layer(mx.node_names[pairs], np.full(len(pairs), target), np.full((len(pairs), 1), best))
-    found = measured.results.query("policy == 'uniform' and target == 'a'")["auc"].item()
-    assert found == pytest.approx(roc_auc(label, scores[:, 0]), abs=0.02)
+    assert (row["right"], row["wrong"]) == (7, 1)  # of two targets: 6 and 8, 1 and 1
 
 
 def test_the_worth_of_the_bandit_by_hand(by_hand):
     differences = demo.compare(by_hand)
     assert {row["policy"]: row["difference"] for row in differences} == pytest.approx(
-        {"none": 0.1, "uniform": 0.0, "oracle": -0.1, "all": 0.05}, abs=1e-12
+        {"none": 0.1, "uniform": 0.0, "oracle": -0.1}, abs=1e-12
     )
-    assert [row["higher"] for row in differences if row["policy"] != "uniform"] == [2, 0, 2]
+    assert [row["higher"] for row in differences if row["policy"] != "uniform"] == [2, 0]
     rows = demo.summarise(by_hand)
     said = demo.conclude(rows, differences, splits=2, epochs=10)
     assert "After 10 epochs" in said
-    assert "drawn layers alone" in said
     assert "worth .200" in said
     assert "50%" in said
     assert "+0.100 to none (higher in 2 of 2)" in said
@@ -159,8 +137,8 @@ def test_the_command(tmp_path, call):
     assert (status, error) == (0, "")
     found = json.loads(out)
     assert [row["policy"] for row in found["policies"]] == list(demo.POLICIES)
-    assert [row["target"] for row in found["gains"]] == list(load_dataset("twins").layer_names)
-    assert [row["policy"] for row in found["differences"]] == ["none", "uniform", "oracle", "all"]
+    assert [row["target"] for row in found["gains"] if row["right"]] == ["g0-0"] * 4 + ["g1-0"] * 4
+    assert [row["policy"] for row in found["differences"]] == ["none", "uniform", "oracle"]
     assert (tmp_path / found["report"]).is_file()
 
 
@@ -176,10 +154,10 @@ def test_the_tables_fit_a_page(measured):
     heads, lines = demo.policy_table(rows)
     assert [line[0] for line in lines] == list(demo.POLICIES)
     assert all(len(line) == len(heads) for line in lines)
-    assert lines[2][3] == f"{rows[2]['auc']:.3f}"  # one split has no deviation
-    assert demo.policy_table([{**rows[2], "auc": 0.5, "auc_deviation": 0.25}])[1][0][3] == "0.500 ± 0.250"
+    assert lines[2][5] == f"{rows[2]['auc']:.3f}"  # one split has no deviation
+    assert demo.policy_table([{**rows[2], "auc": 0.5, "auc_deviation": 0.25}])[1][0][5] == "0.500 ± 0.250"
     assert "1 split," in demo.introduce(measured)
-    heads, lines = demo.learnt_table(demo.learnt(measured))
-    assert lines[0][:2] == ["a", "a-twin"]
-    assert lines[-1] == ["noise-2", "no other layer", "", "none", ""]
+    heads, lines = demo.proven_table(demo.proven(measured))
     assert all(len(line) == len(heads) for line in lines)
+    row = {"target": "a", "layer": "b", "gain": 0.059, "low": 0.025, "high": 0.094, "helps": True, "right": False}
+    assert demo.proven_table([row])[1] == [["a", "b", ".059 (.025 to .094)", "yes", "no"]]

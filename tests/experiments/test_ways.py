@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from experiments.ways import DRAWS, MEAN, ONE, PREDICTED, VALIDATED, ways_to_score
-from tests.test_policy_scores import MX, TARGETS, fit
+from tests.experiments.test_policy_scores import MX, TARGETS, fit
 
 PAIRS = np.array([pair for pair in np.stack(np.triu_indices(40, 1), 1) if not MX.has_edges(pair[None], TARGETS[0])[0]])
 

@@ -1,7 +1,6 @@
 """Functions inside `banditplex.report`, each by an example."""
 
 import numpy as np
-import pandas as pd
 
 from banditplex.multiplex import Multiplex
 from banditplex.report.about import Judged, auc_limits, bins, limits, weighted_auc
@@ -10,7 +9,6 @@ from banditplex.report.collect import (
     _shown,
     as_title,
     layers_per_pair,
-    learning_curves,
     node_counts,
     say_held_out,
 )
@@ -42,13 +40,6 @@ def test_layers_per_pair():
 def test_node_counts():
     found = node_counts(Multiplex.from_edges([0, 1], [2, 2], "buys", node_types=["user", "user", "item"]))
     expected = [("user", 2), ("item", 1)]
-    assert found == expected
-
-
-def test_learning_curves():
-    rows = [("a", 0, 1, 0.5), ("a", 0, 2, 0.7), ("a", 1, 1, 0.9)]
-    found = learning_curves(pd.DataFrame(rows, columns=["policy", "run", "epoch", "auc"]), "auc", ["a"])["mean"]
-    expected = [[0.7, 0.8]]
     assert found == expected
 
 

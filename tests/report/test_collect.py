@@ -22,7 +22,6 @@ from banditplex.report.collect import (
     collect_run,
     compare_rows,
     glance,
-    learning_curves,
 )
 from banditplex.report.links import layers_with, terms_by_layer, top_links
 from banditplex.report.page import as_json, pack, render
@@ -338,15 +337,6 @@ def test_policies_side_by_side():
     assert (found["reference"], found["runs"]) == ("a", 2)
     assert found["by_layer"][1]["layer"] == "y"
     assert np.ravel(found["by_layer"][1]["values"]) == pytest.approx([0.7, 0.8])
-
-
-def test_learning_curves_keep_the_last_value_of_a_run_that_stopped():
-    """Runs of a: .1, .2 and 1.1, 1.2; of b: .1, .2 and 1.1, which is kept."""
-    values = {("a", 0): [0.1, 0.2], ("a", 1): [1.1, 1.2], ("b", 0): [0.1, 0.2], ("b", 1): [1.1]}
-    rows = [(*key, epoch, value) for key, some in values.items() for epoch, value in enumerate(some, 1)]
-    found = learning_curves(pd.DataFrame(rows, columns=["policy", "run", "epoch", "auc"]), "auc", ["a", "b"])
-    assert np.ravel(found["mean"]) == pytest.approx([0.6, 0.7, 0.6, 0.65])
-    assert np.ravel(found["deviation"]) == pytest.approx([0.5, 0.5, 0.5, 0.45])
 
 
 def test_a_page_of_37_layers_is_below_3_mb():

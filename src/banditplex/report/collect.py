@@ -54,7 +54,6 @@ def compare_rows(rows: Sequence[Row], methods: Sequence[str], *, limit: int = 40
         "runs": int(table["runs"].iloc[0]),
         "spread": "the 95 % interval of the mean",
         "by_layer": by_layer,
-        "curves": [],
     }
 
 
@@ -74,20 +73,6 @@ def say_held_out(asked: Mapping[str, Any]) -> str:
         return f"Models saw the {train:,} training edges of the targets, and were tested on the {test:,} of the split."
     share = f"1/{asked['folds']} of the edges of every layer"
     return f"Each run holds out {share}: it saw {train:,} of {train + test:,} edges of the targets."
-
-
-def learning_curves(table: pd.DataFrame, value: str, methods: Sequence[str]) -> dict[str, Any]:
-    """Return mean and deviation over runs of a value by epoch, for each policy.
-
-    `table` has columns policy, run, epoch and the value. A run that has stopped early keeps its last value.
-    """
-    epochs = np.arange(1, int(table["epoch"].max()) + 1)
-    mean, deviation = [], []
-    for method in methods:
-        mine: Any = table[table["policy"] == method].pivot_table(value, "epoch", "run").reindex(epochs).ffill()
-        mean.append(mine.mean(axis=1).tolist())
-        deviation.append(mine.std(axis=1, ddof=0).tolist())
-    return {"methods": list(methods), "epochs": epochs.tolist(), "mean": mean, "deviation": deviation}
 
 
 LARGE = 20_000_000

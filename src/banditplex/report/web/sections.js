@@ -326,13 +326,8 @@
     const start = c.metrics.find((each) => each.name === "roc_auc") ?? c.metrics[0];
     const sorted = [start, ...c.metrics.filter((each) => each !== start)];
     show(start.name);
-    const curves = c.curves.map((curve) => {
-      const chart = el("div", { class: "chart" }), lines = () => curve.methods.map((name, m) => ({ name, values: curve.mean[m], band: curve.deviation[m], dashed: name === "oracle" }));
-      page.lazy(chart, () => page.lineChart(chart, { epochs: curve.epochs, lines }, `${curve.title} by epoch, for each policy`));
-      return block(curve.title, curve.caption ?? "Mean over runs; the band is one standard deviation to each side. A run that stopped early keeps its last value.", chart, page.key(lines()));
-    });
     return ["Policies side by side", lede(c.text), block("Test results", `Points are means over targets and runs; lines show ${c.spread}.`, el("div", { class: "controls" }, page.choose("Metric", sorted.map((each) => [each.name, each.title]), show)), host),
-      curves.length > 1 ? el("div", { class: "pair" }, curves) : curves[0], c.by_layer.length > 1 ? block("Each target", "Means over runs.", layerHost) : null];
+      c.by_layer.length > 1 ? block("Each target", "Means over runs.", layerHost) : null];
   }
 
   /* About */

@@ -6,7 +6,7 @@ from scipy.optimize import minimize_scalar
 from sklearn.metrics import log_loss
 
 import banditplex as bx
-from banditplex.policy_scores import validated_layers
+from experiments.policy_scores import validated_layers
 
 MX = bx.planted(4, 1, 0.8, num_nodes=40, edges_per_layer=80, communities=4, within=0.9, seed=1)
 TARGETS = [MX.layer_names[0], MX.layer_names[2]]
