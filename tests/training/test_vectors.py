@@ -184,6 +184,17 @@ def test_one_set_alone_scores_known_edges_without_their_fold_and_other_pairs_by_
     assert vectors.score(pairs, target, held_out=True).tolist() == pytest.approx(expected, abs=1e-5)
 
 
+@torch.no_grad()
+@pytest.mark.parametrize("directed", [False, True])
+def test_scores_in_a_loop_are_those_of_plain_torch(directed):
+    generator = torch.Generator().manual_seed(0)
+    node, layer = (torch.randn(3, rows, 10, generator=generator) for rows in (40, 4))
+    model, target, *ends = (torch.randint(size, (5_000,), generator=generator) for size in (3, 4, 40, 40))
+    asked = (node, layer, model, torch.stack(ends, 1), target)
+    expected = scoring.scores.reference(*asked, directed=directed)
+    assert scoring.scores(*asked, directed=directed).numpy() == pytest.approx(expected.numpy(), abs=1e-5)
+
+
 # Folds
 
 
