@@ -1,4 +1,4 @@
-"""How much networks, regressions and vectors count in a knowledge graph: as much as rankings of an edge's end say.
+"""How much networks and vectors count in a knowledge graph: as much as rankings of an edge's other end say.
 
 There people ask for the other end of an edge, among all nodes. What tells pairs with many links from pairs with few, as
 networks do best, says little about that, but much about all pairs together. So factors are fitted to rankings of both
@@ -24,7 +24,7 @@ HIGHEST, RANDOM = 128, 64
 """Nodes that an end is ranked among: those that vectors rank highest, and random ones, which stand for the others."""
 AT_ONCE = 100  # edges whose ends are compared with all nodes at once
 SHARES = (0.0, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0)
-"""Of the factors of networks and regressions by cross-entropy, in which low ranks count more than in MRR."""
+"""Of the factor of networks by cross-entropy, in which low ranks count more than in the mean reciprocal rank."""
 
 
 class Rankings(NamedTuple):
