@@ -9,22 +9,26 @@ from banditplex.nn import vectors as scoring
 from banditplex.training import rankings as rankings_of
 from banditplex.training import stacking
 from banditplex.training import vectors as training
-from banditplex.training.rankings import Rankings, candidates
+from banditplex.training.config import Config
+from banditplex.training.data import prepare
+from banditplex.training.rankings import Rankings
 from banditplex.training.stacking import SPREAD
+from banditplex.training.vectors import TargetVectors
 from tests.training.test_vectors import change_recipes, random_mx, vectors_of
 
 
 def rankings(seed=0, size=40, candidates=6, noise=(0.5, 3.0)):
-    """Rankings of edges by parts that see the truth with noise; some candidates are known edges."""
+    """Rankings of edges by parts that see the truth with noise; some nodes make known edges."""
     rng = np.random.default_rng(seed)
     truth = rng.normal(-2, 1, (size, 2, candidates))
     above = np.stack([truth + each * rng.normal(0, 1, truth.shape) for each in noise])
-    return Rankings(np.arange(size), above, rng.choice([0.0, 1.0, 3.0], truth.shape))
+    return Rankings(np.arange(size), above, rng.random(truth.shape) < 0.7)
 
 
 def test_factors_have_the_least_cross_entropy_with_priors(monkeypatch):
     """Autograd of the plain loss is 0 there, up to what L-BFGS-B leaves."""
     monkeypatch.setattr(rankings_of, "SHARES", (1.0,))
+    monkeypatch.setattr(rankings_of, "LATER", 1.0)
     found = rankings()
     beta = found.weigh(np.array([1.0, 1.0]))
     assert (beta > 0).all()
@@ -33,7 +37,7 @@ def test_factors_have_the_least_cross_entropy_with_priors(monkeypatch):
     for query in range(40):
         for end in range(2):
             score = (asked[:, None] * torch.from_numpy(found.above[:, query, end])).sum(0)
-            loss = loss + torch.log(1 + (torch.from_numpy(found.weight[query, end]) * score.exp()).sum())
+            loss = loss + torch.log(1 + (torch.from_numpy(found.counts[query, end]) * score.exp()).sum())
     loss.backward()
     assert asked.grad.numpy() == pytest.approx([0, 0], abs=0.05)
     assert loss.item() > 10
@@ -50,7 +54,7 @@ def test_a_part_that_says_nothing_counts_nothing():
 
 def test_some_rankings_are_weighed_as_if_there_were_no_others():
     found, some = rankings(), np.arange(40) % 4 != 1
-    alone = Rankings(found.place[some], found.above[:, some], found.weight[some])
+    alone = Rankings(found.place[some], found.above[:, some], found.counts[some])
     start = np.array([1.0, 0.1])
     assert found.weigh(start, some) == pytest.approx(alone.weigh(start))
     assert found.weigh(start, some) != pytest.approx(found.weigh(start), rel=1e-3)
@@ -62,56 +66,56 @@ def test_others_than_vectors_count_as_far_as_the_mean_reciprocal_rank_says():
     chosen = found.weigh(start)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(rankings_of, "SHARES", (1.0,))
+        patch.setattr(rankings_of, "LATER", 1.0)
         whole = found.weigh(start)
     ways = {share: mean_reciprocal_rank(found, [share * whole[0], whole[1]]) for share in rankings_of.SHARES}
     for share, expected in ways.items():
         assert found.mean_reciprocal_rank(np.array([share * whole[0], whole[1]])) == pytest.approx(expected)
     best = max(ways, key=ways.get)
-    assert chosen.tolist() == pytest.approx([best * whole[0], whole[1]])
+    assert chosen.tolist() == pytest.approx([0.5 * best * whole[0], whole[1]])
     assert len(set(ways.values())) > 3
 
 
 def mean_reciprocal_rank(found, factors):
-    """One ranking after another; candidates with the same score share their ranks."""
+    """One ranking after another; nodes with the same score share their ranks."""
     total = 0.0
     for query in range(found.above.shape[1]):
         for end in range(2):
             rank = 1.0
-            for place, weight in enumerate(found.weight[query, end]):
+            for place in np.flatnonzero(found.counts[query, end]):
                 score = sum(factor * part[query, end, place] for factor, part in zip(factors, found.above, strict=True))
-                rank += weight * (1.0 if score > 0 else 0.5 if score == 0 else 0.0)
+                rank += 1.0 if score > 0 else 0.5 if score == 0 else 0.0
             total += 1 / rank
     return total / (2 * found.above.shape[1])
 
 
 @pytest.mark.parametrize("directed", [False, True])
 @torch.no_grad()
-def test_candidates_are_the_highest_nodes_and_random_ones_without_known_edges(directed, monkeypatch):
+def test_both_ends_are_ranked_among_all_nodes_that_make_no_known_edge(directed, monkeypatch):
     monkeypatch.setattr(scoring, "FEW_EDGES", 0)
-    monkeypatch.setattr(rankings_of, "HIGHEST", 5)
+    monkeypatch.setattr(rankings_of, "PAIRS", 2 * 30 * 7)
     mx = random_mx(directed)
-    vectors = vectors_of(mx)
-    ends, target = torch.from_numpy(mx.edge_index.T[::9].copy()), torch.from_numpy(mx.edge_layer[::9].copy())
-    random = torch.randint(30, (len(ends), 2, 8), generator=torch.Generator().manual_seed(1))
-    pairs, weight = candidates(vectors, ends, target, random)
-    half = vectors.node.shape[3] // 2
-    for query, (edge, layer) in enumerate(zip(ends.tolist(), target.tolist(), strict=True)):
-        known = {tuple(pair) for pair in mx.edges(mx.layer_names[layer]).T.tolist()}
+    data, vectors = prepare(mx, np.arange(3), Config(device="cpu").checked()), vectors_of(mx)
+    model = TargetVectors(vectors, data)
+    found = Rankings.of(data, [model, model], vectors, np.random.default_rng(1))
+    assert found.above.shape == (2, 7, 2, 30)
+    assert found.above[0].tolist() == found.above[1].tolist()
+    edges, half = data.validation_edges, vectors.node.shape[3] // 2
+    node, layer = (torch.complex(*each[0, -1].split(half, 1)) for each in (vectors.node, vectors.layer))
+
+    def score(u, v, target):
+        one, other = ((node[a] * layer[target] * node[b].conj()).sum().real for a, b in ((u, v), (v, u)))
+        return float(one if directed else (one + other) / 2)
+
+    for query, place in enumerate(found.place.tolist()):
+        target, edge = int(edges.instance[place]), edges.pairs[place].tolist()
+        known = {tuple(pair) for pair in mx.edges(mx.layer_names[target]).T.tolist()}
         known |= set() if directed else {(v, u) for u, v in known}
-        for end in range(2):
-            asked = [tuple(node if place == end else edge[place] for place in range(2)) for node in range(30)]
-            allowed = [pair not in known and pair[0] != pair[1] for pair in asked]
-            numbers = [
-                torch.complex(each[..., :half], each[..., half:])
-                for each in (vectors.node[0, -1], vectors.layer[0, -1])
-            ]
-            score = [float((numbers[0][u] * numbers[1][layer] * numbers[0][v].conj()).sum().real) for u, v in asked]
-            best = sorted((node for node in range(30) if allowed[node]), key=lambda node: -score[node])[:5]
-            expected = [(asked[node], 1.0) for node in best]
-            for node in random[query, end].tolist():
-                expected.append((asked[node], 30 / 8 * (allowed[node] and node not in best)))
-            found = list(zip(map(tuple, pairs[query, end].tolist()), weight[query, end].tolist(), strict=True))
-            assert found == expected
+        for end, other in np.ndindex(2, 30):
+            pair = (other, edge[1]) if end == 0 else (edge[0], other)
+            assert found.counts[query, end, other] == (pair not in known and pair[0] != pair[1])
+            expected = score(*pair, target) - score(*edge, target)
+            assert found.above[0, query, end, other] == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -135,7 +139,7 @@ def test_long_vectors_of_a_directed_multiplex_are_stacked_by_rankings(directed, 
         assert asked == []
         return
     (_, size, _, _), _ = asked[0]
-    assert asked[0] == ((2, size, 2, 30 + 64), None)  # 30 nodes are fewer than `HIGHEST`
+    assert asked[0] == ((2, size, 2, 30), None)
     assert sum(number for _, number in asked[1:]) == 3 * size  # each ranking is in three of the four other folds
     target = torch.ones(2, dtype=torch.int64)
     assert model.score_pairs(pairs, "b") == pytest.approx(
