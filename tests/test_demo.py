@@ -116,6 +116,8 @@ def test_the_worth_of_the_bandit_by_hand(by_hand):
     assert "worth .200" in said
     assert "50%" in said
     assert "+0.100 to none (higher in 2 of 2)" in said
+    above = [{**row, "auc": 0.9 if row["policy"] == "bandit" else row["auc"]} for row in rows]
+    assert "the bandit reaches all of it" in demo.conclude(above, differences, splits=2, epochs=10)
     level = [{**row, "auc": 0.5} for row in rows]
     assert demo.oracle_share(level) is None
     assert "worth nothing here" in demo.conclude(level, differences, splits=2, epochs=10)

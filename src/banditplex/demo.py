@@ -219,7 +219,7 @@ def conclude(rows: list[dict[str, Any]], differences: list[dict[str, Any]], *, s
     else:
         gain = number(auc["oracle"] - auc["none"])
         worth = f"After {epochs} epoch{'s' * (epochs != 1)}, knowing the right layers is worth {gain} in test AUC "
-        worth += f"(oracle less none); the bandit reaches {share:.0%} of it."
+        worth += f"(oracle less none); the bandit reaches {f'{share:.0%}' if share < 1 else 'all'} of it."
     compared = ", ".join(
         f"{row['difference']:+.3f} to {row['policy']} (higher in {row['higher']} of {splits})" for row in differences
     )

@@ -57,6 +57,7 @@ def test_some_rankings_are_weighed_as_if_there_were_no_others():
     alone = Rankings(found.place[some], found.above[:, some], found.counts[some])
     start = np.array([1.0, 0.1])
     assert found.weigh(start, some) == pytest.approx(alone.weigh(start))
+    assert found.weigh() == pytest.approx(found.weigh(start), rel=1e-2)  # wherever the search begins
     assert found.weigh(start, some) != pytest.approx(found.weigh(start), rel=1e-3)
 
 
@@ -127,7 +128,7 @@ def test_long_vectors_of_a_directed_multiplex_are_stacked_by_rankings(directed, 
     change_recipes(monkeypatch, most=15)
     asked = []
 
-    def weigh(self, start, some=None):
+    def weigh(self, start=None, some=None):
         asked.append((self.above.shape, None if some is None else int(some.sum())))
         return np.array([0.0, 2.0])
 

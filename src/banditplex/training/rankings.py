@@ -58,12 +58,12 @@ class Rankings(NamedTuple):
             above.append(scored.score.reshape(counts.shape) - links.score[place][:, None, None])
         return cls(place, np.stack(above), counts)
 
-    def weigh(self, start: Floats, some: Bools | None = None) -> Floats:
+    def weigh(self, start: Floats | None = None, some: Bools | None = None) -> Floats:
         """Return the factors (P,), 0 or above, with which edges rank highest; `some` (n,): of a part of the rankings.
 
         They have the least cross-entropy of the edge among all nodes, by which vectors were learnt: a priori these, the
-        last part, count 1, and the others 0. The search begins at `start`. Then others than vectors are reduced to
-        the share that has the highest mean reciprocal rank, and by `LATER`.
+        last part, count 1, and the others 0. The search begins at `start`; None: at what holds a priori. Then others
+        than vectors are reduced to the share that has the highest mean reciprocal rank, and by `LATER`.
         """
         chosen = slice(None) if some is None else some
         above, counts = self.above[:, chosen], self.counts[chosen]

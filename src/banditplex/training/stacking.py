@@ -38,7 +38,7 @@ def stack(
     if regression is None and vectors is None:
         return None, parts[0]
     targets = torch.from_numpy(every[0].targets).to(every[0].device)
-    found = weigh(parts) if rankings is None else rankings.weigh(weigh(parts)[: len(parts)])
+    found = weigh(parts) if rankings is None else rankings.weigh()
     factors = found[: len(parts)]
     if vectors is not None and vectors.long:  # most of them are still to be learnt
         spread = factors * [part.links.score.std() for part in parts]
@@ -96,7 +96,7 @@ def out_of_fold(parts: Sequence[HeldOut], start: Floats | None = None, rankings:
     links, unknown = fold = [np.arange(len(each.score)) % STACKING_FOLDS for each in parts[0][:2]]
     scores = [np.empty(len(each)) for each in fold]
     for number in range(STACKING_FOLDS):
-        if rankings is None or start is None:
+        if rankings is None:
             others = [each.take(links != number, unknown != number) for each in parts]
             factors = weigh(others, start)[: len(parts)]
         else:

@@ -51,7 +51,7 @@ page.axis = function (more = {}) {
   };
 };
 
-/* Lines by epoch. lines: {name, values, dashed, band}, where a band is a deviation to both sides. */
+/* Lines by epoch. lines: {name, values, band}, where a band is a deviation to both sides. */
 page.lineChart = function (element, spec, label) {
   const option = () => {
     const lines = spec.lines(), series = [];
@@ -65,7 +65,7 @@ page.lineChart = function (element, spec, label) {
       series.push({
         id: `line ${number}`, name: String(number), type: "line", data: line.values.map((value) => (page.known(value) ? value : null)),
         symbol: line.values.length > 40 ? "none" : "circle", symbolSize: 5, showSymbol: line.values.length <= 40, connectNulls: false,
-        lineStyle: { width: 2, type: line.dashed ? "dashed" : "solid" }, color: colour, emphasis: { disabled: true },
+        lineStyle: { width: 2 }, color: colour, emphasis: { disabled: true },
       });
     });
     if (spec.marks) {
