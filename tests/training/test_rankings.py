@@ -27,8 +27,7 @@ def rankings(seed=0, size=40, candidates=6, noise=(0.5, 3.0)):
 
 def test_factors_have_the_least_cross_entropy_with_priors(monkeypatch):
     """Autograd of the plain loss is 0 there, up to what L-BFGS-B leaves."""
-    monkeypatch.setattr(rankings_of, "SHARES", (1.0,))
-    monkeypatch.setattr(rankings_of, "LATER", 1.0)
+    monkeypatch.setattr(rankings_of, "SHARE", 1.0)
     found = rankings()
     beta = found.weigh(np.array([1.0, 1.0]))
     assert (beta > 0).all()
@@ -61,33 +60,11 @@ def test_some_rankings_are_weighed_as_if_there_were_no_others():
     assert found.weigh(start, some) != pytest.approx(found.weigh(start), rel=1e-3)
 
 
-def test_others_than_vectors_count_as_far_as_the_mean_reciprocal_rank_says():
+def test_others_than_vectors_count_a_share_of_what_cross_entropy_says(monkeypatch):
     found = rankings(seed=2)
-    start = np.array([1.0, 1.0])
-    chosen = found.weigh(start)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rankings_of, "SHARES", (1.0,))
-        patch.setattr(rankings_of, "LATER", 1.0)
-        whole = found.weigh(start)
-    ways = {share: mean_reciprocal_rank(found, [share * whole[0], whole[1]]) for share in rankings_of.SHARES}
-    for share, expected in ways.items():
-        assert found.mean_reciprocal_rank(np.array([share * whole[0], whole[1]])) == pytest.approx(expected)
-    best = max(ways, key=ways.get)
-    assert chosen.tolist() == pytest.approx([0.5 * best * whole[0], whole[1]])
-    assert len(set(ways.values())) > 3
-
-
-def mean_reciprocal_rank(found, factors):
-    """One ranking after another; nodes with the same score share their ranks."""
-    total = 0.0
-    for query in range(found.above.shape[1]):
-        for end in range(2):
-            rank = 1.0
-            for place in np.flatnonzero(found.counts[query, end]):
-                score = sum(factor * part[query, end, place] for factor, part in zip(factors, found.above, strict=True))
-                rank += 1.0 if score > 0 else 0.5 if score == 0 else 0.0
-            total += 1 / rank
-    return total / (2 * found.above.shape[1])
+    first, second = found.weigh()
+    monkeypatch.setattr(rankings_of, "SHARE", 1.0)
+    assert [first, second] == pytest.approx([0.4, 1.0] * found.weigh())
 
 
 @pytest.mark.parametrize("directed", [False, True])
