@@ -1,5 +1,8 @@
 """Factors from rankings: against torch's cross-entropy, a plain count, and on parts of which one knows the answer."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
@@ -23,6 +26,11 @@ def rankings(seed=0, size=40, candidates=6, noise=(0.5, 3.0)):
     truth = rng.normal(-2, 1, (size, 2, candidates))
     above = np.stack([truth + each * rng.normal(0, 1, truth.shape) for each in noise])
     return Rankings(np.arange(size), above, rng.random(truth.shape) < 0.7)
+
+
+def test_the_page_about_the_model_says_how_much_networks_count():
+    page = (Path(__file__).parents[2] / "docs" / "model.md").read_text(encoding="utf-8")
+    assert [float(share) for share in re.findall(r"Networks then count (\S+) of that", page)] == [rankings_of.SHARE]
 
 
 def test_factors_have_the_least_cross_entropy_with_priors(monkeypatch):
