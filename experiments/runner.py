@@ -134,7 +134,10 @@ def read_options(name: str, words: Sequence[str]) -> Namespace:
     module.add_options(parser)
     if parser.parse_args(words).quick:
         parser.set_defaults(**module.QUICK)
-    return parser.parse_args(words)
+    options = parser.parse_args(words)
+    if options.first_seed < 0:
+        raise InputError(f"Expected --first-seed of at least 0, got {options.first_seed}.")
+    return options
 
 
 def running_options() -> ArgumentParser:

@@ -115,6 +115,7 @@ MISTAKES = (
     (("train", "vickers", "-o", "new", "--policy", "defualt"), "default"),
     (("train", "vickers", "-o", "full"), "full"),
     (("evaluate", "vickers", "--hide", "pair", "--policy", "defualt"), "default"),
+    (("evaluate", "vickers", "--hide", "pair", "--seed", "-1"), "seed"),
 )
 WITH_DATA = (  # which pandas reads
     (("train", "nowhere", "-o", "new"), "nowhere"),

@@ -58,6 +58,7 @@ def test_methods_are_listed(call, tmp_path):
         ("compare data.csv --methods svdd", ["svdd", "svd"]),
         ("compare data.csv --hide edge", ["edge"]),
         ("compare data.csv --seeds 0", ["seeds", "0"]),
+        ("compare nowhere --seeds 0", ["seeds", "0"]),  # before data are looked for
         ("compare data.csv --split half", ["--split", "half"]),
         ("compare data.csv --target z", ["'z'"]),
         ("compare data.csv --device tpu", ["device", "'tpu'"]),

@@ -95,6 +95,12 @@ def test_hidden_pairs_of_a_directed_split():
         run("hidden-pairs", ["--seeds", "0"])
 
 
+@pytest.mark.parametrize("name", ["hidden-pairs", "gains", "regret"])
+def test_a_seed_below_0_is_refused_before_any_work(name):
+    with refuses("--first-seed", -1):
+        read_options(name, ["--first-seed", "-1"])
+
+
 @pytest.mark.slow
 def test_quality(tmp_path, capsys):
     methods = "banditplex,jaccard,overlap+union"

@@ -41,7 +41,7 @@ def compare(
     hide: Annotated[str, option("Hide held-out pairs in their own layer or in every layer.", "layer|pair")] = "layer",
     budget: Annotated[float | None, option("Time limit of a fit, and of its test.", "SECONDS", shown="120")] = None,
     memory: Annotated[float, option("Memory limit of a fit.", "GB")] = 8.0,
-    seeds: Annotated[int, option("Number of seeds; each has its own split.")] = 5,
+    seeds: Annotated[int, option("Number of seeds; each has its own split.", min=1)] = 5,
     trials: Annotated[
         int | None, option("Settings that each method may try on validation edges; 1: no tuning.", shown="10")
     ] = None,

@@ -80,7 +80,7 @@ def evaluate(
     check_file(out, resume=resume)
     given, policies = options.plain(settings), options_by_policy(policy.split(","), policy_option)
     for name in policies:
-        options.check_settings({"policy": name} | given)
+        options.check_settings({"policy": name, "seed": seed} | given)
     place = out.with_suffix(".html") if out is not None else None if as_json else page_beside(data, "evaluation")
     fixed = published_split(data, leaks="drop") if split == "fixed" else None
     mx = load(data, reading, quiet=quiet) if fixed is None else fixed.test.train
