@@ -116,12 +116,15 @@ MISTAKES = (
     (("train", "vickers", "-o", "full"), "full"),
     (("evaluate", "vickers", "--hide", "pair", "--policy", "defualt"), "default"),
     (("evaluate", "vickers", "--hide", "pair", "--seed", "-1"), "seed"),
+    (("compare", "vickers", "--methods", "main,nope"), "'nope'"),
 )
 WITH_DATA = (  # which pandas reads
     (("train", "nowhere", "-o", "new"), "nowhere"),
     (("compare", "nowhere"), "nowhere"),
     (("train", "edges.csv", "-o", "new", "--target", "C"), "'C'"),
     (("evaluate", "edges.csv", "--hide", "pair", "--target", "C"), "'C'"),
+    (("predict", "run", "--layer", "a", "--node", "zoe"), "'zoe'"),
+    (("predict", "run", "--layer", "a", "--node", "ANN"), "did you mean 'ann'"),
 )
 
 
@@ -129,6 +132,8 @@ WITH_DATA = (  # which pandas reads
 def test_a_mistake_is_noticed_before_torch_is_imported(words, named, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "edges.csv").write_text("source,target,layer\na,b,A\nb,c,B\n")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "model.json").write_text('{"layer_names": ["a"], "targets": [0], "node_names": ["ann", "bob"]}')
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "notes.txt").touch()
     command = (

@@ -5,7 +5,9 @@ import json
 import pytest
 
 import banditplex as bx
+from banditplex.cli.compare import GROUPS, METHODS
 from banditplex.leaderboard import find_methods
+from banditplex.leaderboard.methods import choose_methods
 from tests.leaderboard.test_compare import multiplex
 
 WORDS = ("compare", "data.csv", "--methods", "svd-union,jaccard", "--seeds", "1", "--trials", "1", "--engine", "serial")
@@ -38,6 +40,11 @@ def test_a_table_with_facts_conditions_and_files(call, refusal, folder):
     assert {line["method"] for line in found["methods"]} == {"svd-union", "jaccard"}
     assert found["verdict"] is None  # ours is not among them
     assert {line["layer"] for line in found["layers"]} == set(multiplex().layer_names)
+
+
+def test_wrong_methods_are_refused_by_the_names_of_all_methods():
+    assert list(find_methods()) == list(METHODS)
+    assert all(choose_methods([group]) for group in GROUPS)
 
 
 def test_methods_are_listed(call, tmp_path):

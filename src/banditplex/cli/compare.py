@@ -16,7 +16,7 @@ from banditplex.cli.report import last_line, page_beside, try_page
 from banditplex.cli.resuming import say_new, telling
 from banditplex.errors import InputError
 from banditplex.pairs.visibility import HIDE
-from banditplex.registry import check_choice
+from banditplex.registry import Registry, check_choice
 from banditplex.storage.rows import begun, check_folder
 from banditplex.terminal import bars
 
@@ -27,6 +27,16 @@ if TYPE_CHECKING:
 FULL: dict[str, Any] = {"methods": None, "trials": 10, "budget": 120.0}
 QUICK: dict[str, Any] = {"methods": "quick", "trials": 1, "budget": 60.0}
 """Defaults of options, without and with --quick."""
+METHODS = (
+    "default", "none", "uniform", "exp3+", "all", "svd", "svd-union", "regression", "pooled-regression", "pooled-trees",
+    "gcn-distmult", "ncn-all", "mean", "attention", "common-neighbours", "common-neighbours-union", "jaccard",
+    "jaccard-union", "adamic-adar", "adamic-adar-union", "resource-allocation", "resource-allocation-union",
+    "preferential-attachment", "preferential-attachment-union", "overlap", "overlap+union", "katz", "katz-union",
+    "node2vec", "node2vec-union", "mne", "gatne-t", "gnn-bs", "gnn-bs-union", "thanos", "thanos-union", "seal",
+    "seal-union", "deeplex", "distmult-torch", "complex-torch", "simple-torch", "rotate-torch",
+)  # fmt: skip
+"""The names in `find_methods()`, which takes seconds to import; and groups of them."""
+GROUPS = ("quick", "main", "ours")
 LEADING = (("filtered_mrr", "filtered MRR"), ("hard_mrr", "hard MRR"), ("roc_auc", "ROC-AUC"))
 """Metrics of which the first that there is shows how a fit went."""
 
@@ -86,6 +96,7 @@ def compare(
     if resume and out is None:
         raise InputError("Expected -o DIR with --resume, got none.")
     leaks = _leaks(split, hide)
+    _check_methods(methods)
     check_there(data)
     from banditplex.leaderboard import board as boards
     from banditplex.leaderboard import compare as run_all
@@ -158,6 +169,20 @@ def _leaks(split: str, hide: str) -> str | None:
     if leaks[split] is not None and hide != HIDE[1]:
         raise InputError(f"Expected --hide {HIDE[1]} with --split {split}, got {hide!r}.")
     return leaks[split]
+
+
+def _check_methods(names: str | None) -> None:
+    """Refuse an unknown method before anything that takes long to import is imported.
+
+    Once baselines are imported, others may have been registered, and `choose_methods` knows them.
+    """
+    if names is None or "banditplex.baselines" in sys.modules:
+        return
+    known: Registry[None] = Registry("method")
+    known.update(dict.fromkeys(METHODS))
+    for name in names.split(","):
+        if name not in GROUPS:
+            known[name]  # refuses
 
 
 def _print_board(board: "Leaderboard") -> None:

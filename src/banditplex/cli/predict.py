@@ -15,14 +15,14 @@ from banditplex.errors import InputError
 from banditplex.multiplex.join import FEATURE_NAMES
 from banditplex.multiplex.names import no_target, unknown
 from banditplex.multiplex.roles import with_usual
-from banditplex.persistence.index import read_index, read_layers
+from banditplex.persistence.index import read_index, read_layers, read_nodes
 from banditplex.persistence.run_folder import RunFolder
 from banditplex.terminal import progress, say
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from banditplex.multiplex import Multiplex
+    from banditplex.multiplex import Multiplex, Name
     from banditplex.predictor import LinkPredictor
 
 DIGITS, SHOWN = 4, 5  # significant digits of the numbers in a table; layers that a message names
@@ -99,6 +99,8 @@ def predict(
     reading = RunFolder(run).reading()
     roles = _columns_of(reading) | parse_columns(columns)
     fold_case = bool(reading.get("fold_case"))
+    if node is not None and context is None:
+        check_node(run, node, fold_case=fold_case)
     model = load_model(run, device=device)
     layers = [layer] if layer is not None else [str(name) for name in model.layer_probabilities_.index]
     later = None if context is None else _read_context(context, reading, roles, model.multiplex_, nodes)
@@ -217,6 +219,27 @@ def check_layer(run: Path, layer: str | None, *, needed: bool) -> None:
         raise no_target(name, targets)
 
 
+def check_node(run: Path, node: str, *, fold_case: bool = False) -> None:
+    """Refuse a node that the index of a run does not have, before torch is imported."""
+    from banditplex.multiplex import Multiplex
+    from banditplex.pairs.asked import as_node
+
+    try:
+        mx = Multiplex.from_edges([], [], [], node_names=read_nodes(run))
+    except (InputError, OSError):
+        return  # it is refused when the model is loaded
+    as_node(mx, _node_of(node, mx, fold_case))
+
+
+def _node_of(node: str, mx: "Multiplex", fold_case: bool) -> "Name":
+    """Return the name of the node that a text stands for, or what it would be."""
+    from banditplex.io.tables.nodes import NodeFinder
+
+    place = NodeFinder(mx, fold_case=fold_case).find([node])[0]
+    names = mx.node_names.tolist()
+    return as_name(node, names[:1]) if place < 0 else names[place]
+
+
 def _columns_of(reading: Reading) -> dict[str, Any]:
     """Return the columns that the data of a run were read with, or usual ones, by role."""
     return {role: with_usual(role, name) for role, name in parse_columns(reading.get("columns")).items()}
@@ -270,14 +293,12 @@ def predictions(
     """Return probability and score of the pairs of a file, or of the `top` new links; `attrs` has the prior assumed."""
     import pandas as pd
 
-    from banditplex.io.tables.nodes import NodeFinder, read_pairs
+    from banditplex.io.tables.nodes import read_pairs
 
     mx = model.multiplex_ if context is None else context
     name = as_name(layer, mx.layer_names)
     if pairs is None:
-        of = None if node is None else as_name(node, mx.node_names.tolist()[:1])
-        if node is not None and (place := NodeFinder(mx, fold_case=fold_case).find([node])[0]) >= 0:
-            of = mx.node_names[place]
+        of = None if node is None else _node_of(node, mx, fold_case)
         table = model.recommend(
             name, top=top or 0, node=of, exact=exact or None, prior=prior, context=context, on_progress=on_progress,
             note=lambda text: say(in_flags(text)),

@@ -1,4 +1,4 @@
-"""Names and digests of the files of a run, and what its index says about layers: read at once, without torch."""
+"""Names and digests of the files of a run, and its index on layers and nodes: read at once, without torch."""
 
 import hashlib
 from pathlib import Path
@@ -31,6 +31,14 @@ def read_layers(folder: Path) -> tuple[list[str | int], list[str | int]]:
     layers = index["layer_names"]
     check(index["targets"], [whole(0, len(layers) - 1)], path=folder / INDEX, what="targets")
     return layers, [layers[target] for target in index["targets"]]
+
+
+def read_nodes(folder: Path) -> list[str | int]:
+    """Return the names of the nodes of the model in a folder."""
+    index: dict[str, Any] = read_index(folder)
+    check(index, {"node_names": NAMES, "*": ANYTHING}, path=folder / INDEX)
+    names: list[str | int] = index["node_names"]
+    return names
 
 
 def digest(path: Path) -> str | None:
