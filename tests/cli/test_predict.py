@@ -1,6 +1,7 @@
 """`banditplex predict` as a user meets it."""
 
 import json
+import re
 import shutil
 import sys
 from io import StringIO
@@ -114,6 +115,43 @@ def test_later_edges_in_columns_of_other_names(place, model, call, refusal):
     assert status == 0, error
     assert [row["destination"] for row in json.loads(out)] == expected["destination"].tolist()
     assert [row["probability"] for row in json.loads(out)] == pytest.approx(expected["probability"].tolist())
+
+
+def test_columns_that_training_guessed_are_known_later(tmp_path, call):
+    """One later edge is too few to guess them from; the answers are those of Python with the same edge."""
+    ends = np.random.default_rng(0).integers(0, 12, (60, 2)).tolist()
+    rows = [f"n{a},n{b},{'call' if place % 2 else 'mail'}" for place, (a, b) in enumerate(ends) if a != b]
+    (tmp_path / "net.csv").write_text("\n".join(["who,whom,medium", *rows]) + "\n")
+    words = ("train", "net.csv", "-o", "run", "--target", "mail", "--epochs", "1", "--width", "0", "--quiet")
+    assert call(*words, cwd=tmp_path)[0] == 0
+    (tmp_path / "later.csv").write_text("medium,whom,who\ncall,n30,n1\n")
+    (tmp_path / "usual.csv").write_text("source,target,layer\nn1,n30,call\n")
+    (tmp_path / "pairs.csv").write_text("whom,who\nn30,n2\n")
+    model = load_model(tmp_path / "run")
+    later = model.multiplex_.with_edges(bx.Multiplex.from_edges(["n1"], ["n30"], ["call"]))
+    score = model.score_pairs([["n2", "n30"]], "mail", context=later)[0]
+    for name in ("later.csv", "usual.csv"):
+        words = ("predict", "run", "--context", name, "--pairs", "pairs.csv", "--json")
+        status, out, error = call(*words, cwd=tmp_path)
+        assert status == 0, error
+        assert [(row["source"], row["destination"]) for row in json.loads(out)] == [("n2", "n30")]
+        assert [row["score"] for row in json.loads(out)] == pytest.approx([score])
+
+
+def test_hints_name_no_option_that_predict_lacks(place, model, call, refusal):
+    """Training reads other files of the same columns with --bipartite or --no-header."""
+    words = ("predict", "run", "--layer", "a", "--top", "1", "--context")
+    (place / "typed.csv").write_text("source,target,layer,source_type,target_type\n0,1,a,x,y\n1,2,a,x,y\n")
+    (place / "ab.csv").write_text("a,b\n0,1\n")
+    for name, named in (("typed.csv", "'x' and 'y'"), ("ab.csv", "--columns source=NAME")):
+        message = refusal(*words, name, cwd=place)
+        assert named in message
+        assert [word for word in re.findall(r"--[\w-]+", message) if word != "--columns"] == []
+    (place / "two.csv").write_text("user,item,layer\n0,1,a\n")
+    status, _, said = call(*words, "two.csv", "--columns", "source=user,target=item", cwd=place)
+    assert status == 0
+    assert "share no node" not in said
+    assert "--bipartite" not in said
 
 
 def test_an_empty_cell_in_a_table_of_pairs_has_no_hint_that_the_command_lacks(place, trained, refusal):

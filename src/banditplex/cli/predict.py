@@ -1,20 +1,22 @@
 """`banditplex predict`."""
 
+import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from banditplex.cli import output
-from banditplex.cli.data import Reading, as_name, in_flags, parse_columns, parse_node_columns
+from banditplex.cli.data import READING, Reading, as_name, in_flags, parse_columns, parse_node_columns
 from banditplex.cli.options import option
 from banditplex.errors import InputError
 from banditplex.multiplex.join import FEATURE_NAMES
 from banditplex.multiplex.names import no_target, unknown
-from banditplex.multiplex.roles import with_usual
+from banditplex.multiplex.notes import Quiet, collected, note
+from banditplex.multiplex.roles import EDGE_ROLES, with_usual
 from banditplex.persistence.index import read_index, read_layers, read_nodes
 from banditplex.persistence.run_folder import RunFolder
 from banditplex.terminal import progress, say
@@ -29,6 +31,8 @@ DIGITS, SHOWN = 4, 5  # significant digits of the numbers in a table; layers tha
 TOP = 20  # links that are shown if nothing else is asked for
 READ_ALIKE = ("bipartite", "fold_case", "missing", "decimal", "date_format")
 """Options of the run's tables that hold for a table of later edges, too; wide tables and matrices have no layer."""
+_OTHERS = "|".join({*READING, "format"} - {"columns", "node_table"})  # options of reading that this command lacks
+_HINT = re.compile(rf"; [^;]*\b(?:{_OTHERS})=[^;]*?(?=\.?$|;)")
 TERMS = {  # what the terms of a score come from; all but the first are differences from a typical pair
     "base": "the score of a typical pair",
     "own": "the neighbourhood of the pair in the target layer and in all layers together",
@@ -96,20 +100,21 @@ def predict(
     elif force:
         raise InputError("Expected -o FILE with --force, got none.")
     check_layer(run, layer, needed=node is None and pairs is None)
-    reading = RunFolder(run).reading()
+    reading, used = RunFolder(run).reading(), RunFolder(run).columns()
     roles = _columns_of(reading) | parse_columns(columns)
     fold_case = bool(reading.get("fold_case"))
     if node is not None and context is None:
         check_node(run, node, fold_case=fold_case)
     model = load_model(run, device=device)
     layers = [layer] if layer is not None else [str(name) for name in model.layer_probabilities_.index]
-    later = None if context is None else _read_context(context, reading, roles, model.multiplex_, nodes)
+    of_table = {path: _columns_in(path, used) | roles for path in (pairs, context) if path is not None}
+    later = None if context is None else _read_context(context, reading, of_table[context], model.multiplex_, nodes)
     tables = []
     with progress("Ranking pairs") as on_progress:
         for each in layers:
             table = predictions(
-                model, each, pairs=pairs, columns=roles, top=top, node=node, exact=exact, fold_case=fold_case,
-                prior=prior, context=later, on_progress=on_progress,
+                model, each, pairs=pairs, columns=None if pairs is None else of_table[pairs], top=top, node=node,
+                exact=exact, fold_case=fold_case, prior=prior, context=later, on_progress=on_progress,
             )  # fmt: skip
             tables.append(table)
     if table.attrs.get("ranked", 0) < table.attrs.get("possible", 0):
@@ -245,6 +250,31 @@ def _columns_of(reading: Reading) -> dict[str, Any]:
     return {role: with_usual(role, name) for role, name in parse_columns(reading.get("columns")).items()}
 
 
+@contextmanager
+def _with_our_hints() -> Iterator[None]:
+    """Leave hints at options of reading that this command lacks out of errors and warnings."""
+    try:
+        with collected(silent=True) as notes:
+            yield
+    except InputError as error:
+        raise InputError(_HINT.sub("", str(error))) from None
+    for each in notes:
+        note(_HINT.sub("", each), quiet=isinstance(each, Quiet))
+
+
+@_with_our_hints()
+def _columns_in(path: Path, used: Mapping[str, str]) -> dict[str, str]:
+    """Return those columns of the data of a run, by role, that another table has, too."""
+    from banditplex.io.tables.files import SUFFIXES
+    from banditplex.io.tables.reading import header_of
+    from banditplex.multiplex.options import TableOptions
+
+    if not path.is_file() or not path.name.lower().endswith(SUFFIXES):
+        return {}
+    names = header_of(path, TableOptions())
+    return {role: name for role, name in used.items() if role in EDGE_ROLES and name in names}
+
+
 def _read_context(
     path: Path, before: Reading, roles: Mapping[str, Any], mx: "Multiplex", nodes: Path | None
 ) -> "Multiplex":
@@ -264,9 +294,10 @@ def _read_context(
         options = {"node_table": nodes, "node_columns": columns}
     if path.name.lower().endswith(SUFFIXES):
         shapes = () if "layer" in map(str.lower, header_of(path, TableOptions())) else ("wide", "matrix")
+        options = {"bipartite": False} | options  # training has said it if columns share no node
         options |= {name: before[name] for name in (*READ_ALIKE, *shapes) if name in before}
         options |= roles
-    with progress(f"Reading {path}") as on_progress:
+    with progress(f"Reading {path}") as on_progress, _with_our_hints():
         later = read(path, progress=on_progress, directed=mx.directed, **options)
     try:
         joint = mx.with_edges(later)
@@ -305,7 +336,8 @@ def predictions(
         )  # fmt: skip
         ends = table[["source", "destination"]].to_numpy()
     else:
-        ends = read_pairs(pairs, mx, columns=columns, fold_case=fold_case)
+        with _with_our_hints():
+            ends = read_pairs(pairs, mx, columns=columns, fold_case=fold_case)
         table = pd.DataFrame(ends, columns=["source", "destination"])
         assumed = model.default_prior(name, context=context) if prior is None else prior
         table["probability"] = model.predict_proba(ends, name, prior=assumed, context=context)

@@ -17,6 +17,7 @@ from banditplex.cli.output import Json, print_json, print_lines, print_table, re
 from banditplex.cli.report import Title, write_run_page
 from banditplex.cli.resuming import exit_status, resume_command, say_new, stoppable
 from banditplex.errors import InputError
+from banditplex.multiplex.notes import columns_of
 from banditplex.persistence.run_folder import RunFolder
 from banditplex.storage.files import locked_folder
 from banditplex.terminal import Estimate, epoch_bar, say
@@ -208,10 +209,10 @@ def fit_in(
             for name in (GAINS, ABOUT, PAGE):
                 (folder.path / name).unlink(missing_ok=True)
         if group.is_writer and not folder.begun:
-            folder.keep_reading(dict(reading or {}), notes)
+            folder.keep_reading(dict(reading or {}), notes, columns_of(mx.metadata))
         model.fit(mx, targets, on_epoch, checkpoint=folder.path, resume=resume)
         if group.is_writer:
-            folder.keep_reading(dict(reading or {}), notes)
+            folder.keep_reading(dict(reading or {}), notes, columns_of(mx.metadata))
             model.save(folder.path)
             write_table(model.layer_gains_, folder.path / GAINS)
     return model

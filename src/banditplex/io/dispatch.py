@@ -38,7 +38,8 @@ def read(
 ) -> Multiplex:
     """Read a multiplex from a file or folder, or from several tables.
 
-    Notes on what was guessed, merged or left out are warnings, and a list in `metadata["reading_notes"]`.
+    Notes on what was guessed, merged or left out are warnings, and a list in `metadata["reading_notes"]`; the columns
+    of a table are in `metadata["reading_columns"]`.
 
     Parameters
     ----------

@@ -8,6 +8,7 @@ from typing import Any
 from banditplex.terminal import warn
 
 KEY = "reading_notes"  # the entry of `Multiplex.metadata` with the notes, a list of strings
+COLUMNS = "reading_columns"  # the entry with the columns of a table, by role
 _lists: ContextVar[tuple[tuple[list[str], bool], ...]] = ContextVar("notes", default=())
 
 
@@ -40,6 +41,13 @@ def notes_of(metadata: Mapping[str, Any]) -> list[str]:
     """Return the notes in the metadata of a multiplex; none if a file has something else there."""
     found = metadata.get(KEY)
     return [str(each) for each in found if isinstance(each, str)] if isinstance(found, list | tuple) else []
+
+
+def columns_of(metadata: Mapping[str, Any]) -> dict[str, str]:
+    """Return the columns of the table that a multiplex was read from, by role; none if there was no table."""
+    found = metadata.get(COLUMNS)
+    known = found.items() if isinstance(found, Mapping) else ()
+    return {str(role): name for role, name in known if isinstance(name, str)}
 
 
 def tell_together(notes: Mapping[object, list[str]]) -> None:

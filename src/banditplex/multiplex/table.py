@@ -20,12 +20,14 @@ from banditplex.errors import FormatError, InputError
 from banditplex.multiplex.build import EdgeError
 from banditplex.multiplex.cells import Origin, encoded, from_series, integer_names, leave_out_missing, merge_alike
 from banditplex.multiplex.names import ONLY_LAYER, NameIndex, Names, as_names, check_distinct, factorize
-from banditplex.multiplex.notes import note
+from banditplex.multiplex.notes import COLUMNS, note
 from banditplex.multiplex.numbers import Spelling, is_guess, with_times, with_weights
 from banditplex.multiplex.options import TableOptions
 from banditplex.multiplex.roles import (
     DIRECTION,
+    EDGE_ROLES,
     ENDS_AND_LAYER,
+    MADE,
     PAIR_ROLES,
     ROLES,
     TRIPLES,
@@ -87,7 +89,8 @@ def from_table(
         raise origin.error(error.message, error.edge) from None
     if "duplicates" not in others and others.get("self_loops", "keep") == "keep" and len(table) > mx.num_edges:
         _tell_repeated(mx, origin, ends, codes[0], guessed=guessed)
-    return mx
+    used = {role: str(origin.columns[role]) for role in EDGE_ROLES if origin.columns.get(role, MADE[0]) not in MADE}
+    return mx.with_metadata(**{COLUMNS: used}) if used else mx
 
 
 def _tell_repeated(mx: "Multiplex", origin: Origin, ends: Ints, layer: Ints, *, guessed: bool) -> None:

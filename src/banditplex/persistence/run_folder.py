@@ -1,7 +1,7 @@
 """Run folders: where a model is trained, checkpoint by checkpoint, and then saved."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from banditplex.storage.files import is_draft, regular, replace_file
 from banditplex.storage.lock import IN_FOLDER
 
 NOTES = "notes"  # the entry of that file with notes on what was guessed, merged or left out, a list of strings
+USED = "columns_used"  # the entry with the columns that were read, given or guessed, by role
 
 
 class Progress(NamedTuple):
@@ -80,7 +81,11 @@ class RunFolder:
 
     def reading(self) -> dict[str, Any]:
         """Return the options that the data of the run were read with, as `keep_reading` was told."""
-        return {name: value for name, value in self._read().items() if name != NOTES}
+        return {name: value for name, value in self._read().items() if name not in (NOTES, USED)}
+
+    def columns(self) -> dict[str, str]:
+        """Return the columns that were read of the data of the run, by role; none of data that are no tables."""
+        return self._read().get(USED, {})
 
     def notes(self) -> list[str]:
         """Return what was guessed, merged or left out when the data of the run were read."""
@@ -88,12 +93,14 @@ class RunFolder:
 
     def _read(self) -> dict[str, Any]:
         path = self.path / READING
-        schema = {f"{NOTES}?": [str], "*": ANYTHING}
+        schema = {f"{NOTES}?": [str], f"{USED}?": {"*": str}, "*": ANYTHING}
         return parse(regular(path).read_bytes(), schema, path=path) if path.exists() else {}
 
-    def keep_reading(self, options: dict[str, Any], notes: Sequence[str] = ()) -> None:
+    def keep_reading(
+        self, options: dict[str, Any], notes: Sequence[str] = (), columns: Mapping[str, str] | None = None
+    ) -> None:
         """Keep how the data of the run are read; the folder is locked."""
-        entries = options | ({NOTES: list(notes)} if notes else {})
+        entries = options | ({NOTES: list(notes)} if notes else {}) | ({USED: dict(columns)} if columns else {})
         if entries != self._read():
             replace_file(self.path / READING, json.dumps(entries, ensure_ascii=False).encode())
 
