@@ -145,6 +145,15 @@ def test_links_inside_the_project_lead_somewhere(page):
             assert (page.parent / target).exists(), f"{name(page)} links to {target}"
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if "results" in page.parts], ids=name)
+def test_results_say_when_and_by_which_commit_they_were_computed(page):
+    if page.name == "claims.md":  # which belongs to the page beside it
+        page = page.with_name("index.md")
+    text = " ".join(page.read_text(encoding="utf-8").split())
+    assert re.search(r"\b(computed|measured) on \d{1,2} [A-Z][a-z]+ 20\d\d\b", text, re.IGNORECASE)
+    assert re.search(r'\b(commit|by) "[^"]+"', text)
+
+
 def test_the_table_of_settings_is_that_of_the_library():
     from banditplex.training.config import SETTINGS
 

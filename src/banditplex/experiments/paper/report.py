@@ -212,7 +212,7 @@ def index_page(runs: Runs, found: Sequence[Finding], *, command: str, size: Size
     few = " So few trials decide nothing: this is a look at what the whole run does." * (size.trials < MIN_TRIALS)
     parts = [
         "# The paper's experiments, run again\n",
-        f"Made by this command, version {__version__}, seed {SEED}; nothing on these pages is written by hand.\n",
+        f"Made by this command, version {__version__}, seed {SEED}; no number on these pages is written by hand.\n",
         f"```text\n{command}\n```\n",
         f"{count:,} runs of {size.epochs} epochs ({count * size.epochs:,} epochs in all): {sets}; {len(runs.methods)} "
         f"methods; {size.trials} trials x {size.folds} of {FOLDS} folds.{few}\n",
