@@ -1,5 +1,6 @@
 """What README and docs show, a machine runs: python blocks are executed, links lead somewhere."""
 
+import csv
 import os
 import re
 import shlex
@@ -143,6 +144,17 @@ def test_links_inside_the_project_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (page.parent / target).exists(), f"{name(page)} links to {target}"
+
+
+def test_the_sentence_of_compare_agrees_with_the_leaderboard():
+    """Both have the same splits, and methods without tuning; their differences are those of the rounded means."""
+    with (ROOT / "docs" / "results" / "rankings" / "vickers-layer" / "leaderboard.csv").open(encoding="utf-8") as file:
+        mean = {row["method"]: float(row["hard_mrr"]) for row in csv.DictReader(file)}
+    page = " ".join((ROOT / "docs" / "compare.md").read_text(encoding="utf-8").replace("> ", "").split())
+    found = re.search(r"rises from (\S+) to (\S+) \((\S+) .*? regression \((\S+), (\S+) ±", page)
+    none, ours, more, regression, less = map(float, found.groups())
+    assert (ours, regression) == (round(mean["default"], 3), round(mean["regression"], 3))
+    assert (more, less) == pytest.approx((ours - none, regression - ours), abs=0.0011)
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if "results" in page.parts], ids=name)
