@@ -428,6 +428,20 @@ def test_pairs_can_be_hidden_where_all_are_linked_in_some_layer():
     assert mx.has_edges(drawn, 1).any()
 
 
+def test_the_time_of_gains_is_that_between_asking_and_answer(monkeypatch, tmp_path):
+    """On a clock that says 10 before they are computed and 13.5 after; asked for again, they are there."""
+    clock = iter([10.0, 13.5])
+    monkeypatch.setattr("banditplex.predictor.perf_counter", lambda: next(clock))
+    model = bx.LinkPredictor(**FAST | {"width": 0}).fit(small(), ["g1-base"])
+    assert model.gains_seconds_ is None
+    for _ in range(2):
+        assert len(model.layer_gains_)
+        assert model.gains_seconds_ == 3.5
+    model.save(tmp_path / "m")
+    assert bx.LinkPredictor.load(tmp_path / "m").gains_seconds_ is None
+    assert model.fit(small(), ["g1-base"]).gains_seconds_ is None
+
+
 @pytest.mark.parametrize(
     "settings", only([{"members": 1, "width": 4}], [{"members": 1}, {"members": 2}, {"members": 1, "width": 4}])
 )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
 from pathlib import Path
+from time import perf_counter
 from typing import Any, Self
 
 import numpy as np
@@ -146,6 +147,7 @@ class LinkPredictor(Config, Estimator):
 
     def _take(self, members: Members, learnt: Learnt) -> None:
         self._fitted, self._held_out = learnt
+        self._gains_seconds: float | None = None
         self._rows, self._trainer, self._config = members.history, members.current, members.trainers[0].config
 
     # Predicting
@@ -344,11 +346,19 @@ class LinkPredictor(Config, Estimator):
     def _gains(self) -> list[dict[str, Any]]:
         fitted = self._check_fitted()
         if fitted.gains is None:
+            began = perf_counter()
             with threads_for(fitted.mx.num_edges):
                 gains = layer_gains(self._trainer.data, fitted.seed)
+            self._gains_seconds = perf_counter() - began
             self._fitted = fitted = replace(fitted, gains=gains)
         assert fitted.gains is not None
         return fitted.gains
+
+    @property
+    def gains_seconds_(self) -> float | None:
+        """How many seconds it took to compute `layer_gains_`; None before that, and in a loaded model."""
+        self._check_fitted()
+        return self._gains_seconds
 
     @property
     def panel_(self) -> pd.DataFrame:
@@ -414,6 +424,7 @@ class LinkPredictor(Config, Estimator):
         fitted, config, history, arguments = load(folder, device=device, conv=conv)
         model = cls(**config.values() | arguments)
         model._fitted, model._config, model._rows, model._held_out = fitted, config, history, None
+        model._gains_seconds = None
         return model
 
     def __getstate__(self) -> dict[str, Any]:

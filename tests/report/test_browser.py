@@ -377,7 +377,7 @@ def test_a_shop_has_customers_and_products(opened, tmp_path):
     model = bx.LinkPredictor(epochs=1, width=0, members=1, device="cpu").fit(mx)
     page_data = collect_graph(mx, "shop", None, model.layer_gains_) | {"links": top_links(model)}
     notes = ["shop.csv: read with semicolons.", f"{HOSTILE[1]} not used"]
-    write_page(tmp_path / "shop.html", page_data | {"about": {"notes": notes}})
+    write_page(tmp_path / "shop.html", page_data | {"about": {"notes": notes, "gains_seconds": 12.34}})
     with opened(tmp_path / "shop.html") as page:
         assert "10 customers + 9 products" in page.locator("#intro").inner_text()
         heads = page.locator("#links th").all_inner_texts()
@@ -385,6 +385,7 @@ def test_a_shop_has_customers_and_products(opened, tmp_path):
         assert set(cells(page, "#links", 2)) <= set(names[:12])
         assert set(cells(page, "#links", 3)) <= set(names[12:])
         assert page.locator("#about ul.notes li").all_inner_texts() == notes
+        assert page.locator("#about dl.list div").inner_text().split() == ["Layer", "gains", "took", "12.3", "s"]
     with opened(tmp_path / "shop.html", viewport={"width": 390, "height": 800}) as page:
         ids = page.locator("#links tbody bdi.id:visible")
         assert set(ids.all_inner_texts()) <= set(names)

@@ -25,6 +25,7 @@ from banditplex.report.collect import (
 )
 from banditplex.report.links import layers_with, terms_by_layer, top_links
 from banditplex.report.page import as_json, pack, render
+from tests.refusals import refuses
 
 
 def unpack(packed):
@@ -377,6 +378,17 @@ def test_notes_on_reading_are_in_the_words_of_the_command_line(run, tmp_path):
     told = ["net.csv: columns not used: since; if 'since' is the time, say --columns time='since'."]
     (tmp_path / "run" / "reading.json").write_text(json.dumps({"notes": told}))
     assert collect_run(tmp_path / "run", run[1], layers=[])["about"]["notes"] == told
+
+
+def test_how_long_gains_took_is_on_the_page(run, tmp_path):
+    """As `train` has measured it: a page made later, from a loaded model, has the same number."""
+    shutil.copytree(run[0], tmp_path / "run")
+    about = json.loads((tmp_path / "run" / "about.json").read_text())
+    (tmp_path / "run" / "about.json").write_text(json.dumps(about | {"gains_seconds": 1.25}))
+    assert collect_run(tmp_path / "run", run[1], layers=[])["about"]["gains_seconds"] == 1.25
+    (tmp_path / "run" / "about.json").write_text(json.dumps(about | {"gains_seconds": -1}))
+    with refuses("gains_seconds", "-1"):
+        collect_run(tmp_path / "run", run[1], layers=[])
 
 
 def test_every_metric_has_a_title_on_the_page():

@@ -180,10 +180,10 @@ def describe(data: str, mx: Multiplex) -> dict[str, Any]:
 
 
 def write_about(folder: Path, data: str, mx: Multiplex, model: LinkPredictor, title: str | None = None) -> None:
-    """Write how a run was made, the quality of its model and the title asked for, unless this was done before."""
+    """Write how a run was made, the quality of its model, the time of its gains and the title, unless it is there."""
     if (folder / ABOUT).exists():
         return
-    about = describe(data, mx) | {"held_out": quality(model), "title": title}
+    about = describe(data, mx) | {"held_out": quality(model), "gains_seconds": model.gains_seconds_, "title": title}
     replace_file(folder / ABOUT, json.dumps(plain(about), indent=1, ensure_ascii=False).encode())
 
 
@@ -203,6 +203,6 @@ def read_about(folder: Path, model: LinkPredictor) -> dict[str, Any]:
     layer = whole(0, model.multiplex_.num_layers - 1)
     return parse(text, {
         "data?": str, "title?": (type(None), str), "command?": str, "date?": str, "versions?": {"*": str},
-        "notes?": [str], "relevant?": (type(None), [[layer, 2]]),
+        "notes?": [str], "gains_seconds?": (type(None), number(0, 1e9)), "relevant?": (type(None), [[layer, 2]]),
         "held_out?": (type(None), {"bins": [_BIN], "targets": [_TARGET, len(model.k_)]}),
     }, path=path)  # fmt: skip

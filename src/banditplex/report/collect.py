@@ -275,7 +275,8 @@ def collect_about(about: Mapping[str, Any], settings: Mapping[str, Any]) -> Data
         for name, each in SETTINGS.items()
         if name in settings
     ]
-    return {name: about.get(name) for name in ("data", "command", "date", "versions", "notes")} | {"settings": listed}
+    told = ("data", "command", "date", "versions", "notes", "gains_seconds")
+    return {name: about.get(name) for name in told} | {"settings": listed}
 
 
 def _shown(value: Any, setting: Setting) -> str:

@@ -337,7 +337,7 @@
       { title: "Default", cell: (row) => el("span", { class: "muted" }, page.short(row.default, 30)) }, { title: "Meaning", cell: (row) => el("span", { class: "muted" }, row.text), class: "wide" }],
       [...changed, ...settings.filter((each) => !changed.includes(each))], { label: "Settings", shown: Math.max(changed.length, 5), text: (row) => row.name });
     const copy = el("button", { type: "button", class: "quiet", onclick: async () => { try { await navigator.clipboard.writeText(about.command); copy.textContent = "Copied"; } catch { copy.textContent = "Select the text to copy it"; } } }, "Copy");
-    const facts = [["Data", about.data], ["Date", about.date], ["Seed", settings.find((each) => each.name === "seed")?.value ?? about.seed], ...Object.entries(about.versions ?? {})].filter(([, value]) => page.known(value));
+    const facts = [["Data", about.data], ["Date", about.date], ["Seed", settings.find((each) => each.name === "seed")?.value ?? about.seed], ["Layer gains took", page.known(about.gains_seconds) ? `${about.gains_seconds.toFixed(1)} s` : null], ...Object.entries(about.versions ?? {})].filter(([, value]) => page.known(value));
     const notes = about.notes ?? [];
     return ["About this run", notes.length ? block("How the data was read", null, el("ul", { class: "notes" }, notes.map((note) => el("li", { dir: "auto" }, page.short(note, 1000))))) : null, about.command ? block("Command", null, el("div", { class: "command" }, el("pre", { dir: "auto", tabindex: 0 }, about.command), copy)) : null,
       el("div", { class: "third" }, settings.length ? block("Settings", changed.length ? "Settings that differ from their defaults come first." : "All settings have their defaults.", table.element) : null,
