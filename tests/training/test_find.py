@@ -40,6 +40,19 @@ def test_beyond_many_layers_the_promising_ones_are_explored(monkeypatch):
     assert set(panels_of(mx, [13])[13]) == {12, 14, 15}
 
 
+def test_a_copy_of_a_layer_in_the_panel_is_not_pooled():
+    mx = groups(8, 4, seed=5, **SIZES)
+    table = mx.to_pandas()[["source", "destination", "layer"]]
+    copies = [table[table["layer"] == "g0-1"].assign(layer=f"copy-{place}") for place in range(4)]
+    more = bx.Multiplex.from_pandas(pd.concat([table, *copies]), directed=False)
+    target = more.layer_index("g0-0")
+    found = panels_of(more, [target], hide="layer")[target]
+    names = {more.layer_names[layer] for layer in found}
+    assert len(found) == 3
+    assert names > {"g0-2", "g0-3"}
+    assert len(names & {"g0-1", "copy-0", "copy-1", "copy-2", "copy-3"}) == 1
+
+
 def test_copies_of_the_target_are_pooled_though_they_share_all_edges():
     mx = bx.load_dataset("twins")
     assert panels_of(mx, [mx.layer_index("a")], hide="layer")[mx.layer_index("a")] == (mx.layer_index("a-twin"),)
@@ -185,24 +198,67 @@ def test_the_mean_fall_and_its_error_by_hand():
     assert without.edges == 0.0
 
 
-def test_layers_that_help_clearly_come_best_first():
-    class Compared:
-        def estimates(self, layers):
+class Columns(Comparison):
+    """Compares some columns (m, n), which stand for layers; the target alone has none."""
+
+    def columns(self, layers):
+        more = self.data[torch.from_numpy(layers)].unsqueeze(2)
+        return torch.zeros_like(more[:1]), more
+
+
+@pytest.fixture
+def columns():
+    """Three that tell labels apart, from the best to the worst; near copies of the first two; noise."""
+    size, random = 4_000, torch.Generator().manual_seed(3)
+    label = (torch.arange(size) < size // 2).double()
+    noise = torch.randn(7, size, generator=random, dtype=torch.float64)
+    best, second, third = (step * label + each for step, each in zip((1.0, 0.8, 0.6), noise[:3], strict=True))
+    first_copy, second_copy = best + 0.01 * noise[3], second + 0.01 * noise[4]
+    pairs = torch.arange(2 * size).view(size, 2)
+    data = torch.stack([third, second_copy, best, noise[5], first_copy, second])
+    return Columns(data, SimpleNamespace(num_nodes=2 * size), 0, pairs, label)
+
+
+def test_layers_that_help_come_best_first_and_no_copies(columns):
+    found = helpful(columns, np.arange(6))
+    assert [{2: "best", 4: "best", 1: "second", 5: "second"}.get(place, place) for place in found] == [
+        "best",
+        "second",
+        0,
+    ]
+    assert helpful(columns, np.array([3])) == ()
+
+
+def test_without_the_rule_on_copies_all_that_help_come(columns, monkeypatch):
+    monkeypatch.setattr(find, "NEW", -np.inf)
+    assert sorted(helpful(columns, np.arange(6))) == [0, 1, 2, 4, 5]
+
+
+def test_a_layer_must_help_by_so_many_standard_errors():
+    class Compared(Columns):
+        def estimates_of(self, without, added):
             return [Estimate(gain, 0.1, 9.0) for gain in (0.28, 0.27, 0.5, 0.4)]  # 2.75 errors are 0.275
 
-    assert helpful(Compared(), np.array([4, 5, 6, 7])) == (6, 7, 4)
+        def losses(self, columns):
+            """Each column lowers all losses by its own value."""
+            return np.array([columns[..., 0, :].sum(-1).numpy() * -1.0]).T
+
+        def logits(self, columns):
+            return columns[..., 0]
+
+        def estimate(self, fall):
+            return Estimate(float(fall[0]), 0.1, 9.0)
+
+    compared = Compared(torch.tensor([[0.3], [0.3], [0.1], [0.4]]), None, 0, None, None)
+    assert helpful(compared, np.array([0, 1, 2, 3])) == (2, 3, 0)  # by their gains; beside those before, .1, .4 and .3
 
 
 def test_layers_are_judged_by_what_half_of_each_adds():
-    class Compared:
-        def falls(self, layers):
-            return np.array([[[8.0, 9.0], [2.0, 3.0]], [[6.0, 7.0], [4.0, 5.0]]])  # layers x (whole, half) x pairs
-
-        def estimate(self, fall):
-            return fall.tolist()
-
+    """An edge: log losses log 2 without, log 17/16 with a layer and log 5/4 half way; the error of one is 0."""
     assert STEPS == (1.0, 0.5)
-    assert Comparison.estimates(Compared(), np.array([3, 4])) == [[2.0, 3.0], [4.0, 5.0]]
+    one = Comparison(None, None, 0, torch.tensor([[0, 1], [2, 3]]), torch.tensor([1.0, 0.0]))
+    found = one.estimates_of(torch.zeros(1, 2), torch.tensor([[16.0, 1 / 16]]).log())
+    assert [each.gain for each in found] == pytest.approx([np.log(2 * 4 / 5)])
 
 
 def test_layers_of_panels_come_first():

@@ -141,29 +141,33 @@ class Comparison:
 
     def estimates(self, layers: Ints) -> list[Estimate]:
         """Return what half of each of some layers (m,) adds, each fold by regressions fitted to the others."""
-        return [self.estimate(fall[-1]) for fall in self.falls(layers)]
+        without, added = (self.logits(each) for each in self.columns(layers))
+        return self.estimates_of(without, added)
+
+    def estimates_of(self, without: Tensor, added: Tensor) -> list[Estimate]:
+        """Return what half of the way from logits without (1, n) to those with each layer (m, n) adds."""
+        return [self.estimate(fall[-1]) for fall in falls_between(without, added, self.label)]
 
     def falls(self, layers: Ints) -> Floats:
         """Return how far the losses of pairs fall with each of some layers (m,), and weight: (m, steps, n)."""
-        alone, both = self.columns(layers)
-        result = np.zeros((len(layers), len(STEPS), len(self.pairs)))
-        for number in torch.unique(self.fold).tolist():
-            result[:, :, (self.fold == number).cpu().numpy()] = self.falls_of(number, alone, both)
-        return result
+        without, added = (self.logits(each) for each in self.columns(layers))
+        return falls_between(without, added, self.label)
 
     def falls_of(self, number: int, alone: Tensor, both: Tensor) -> Floats:
         """Return the same for the pairs of a fold, by columns without (1, n, F) and with each layer (m, n, G)."""
-        without, added = self.logits_of(number, alone), self.logits_of(number, both)
-        label = self.label[self.fold == number]
-        loss = torch.stack([_log_loss(torch.lerp(without, added, step), label) for step in STEPS], 1)
-        return (_log_loss(without, label) - loss).cpu().numpy()
+        without, added = (self.logits_of(number, each) for each in (alone, both))
+        return falls_between(without, added, self.label[self.fold == number])
 
     def losses(self, columns: Tensor) -> Floats:
         """Return the losses (B, n) of the pairs by regressions on columns (B, n, F), each fold by the others."""
-        result = np.zeros(columns.shape[:2])
+        found: Floats = _log_loss(self.logits(columns), self.label).cpu().numpy()
+        return found
+
+    def logits(self, columns: Tensor) -> Tensor:
+        """Return the logits (B, n) of the pairs by regressions on columns (B, n, F), each fold by the others."""
+        result = columns.new_zeros(columns.shape[:2])
         for number in torch.unique(self.fold).tolist():
-            here = self.fold == number
-            result[:, here.cpu().numpy()] = _log_loss(self.logits_of(number, columns), self.label[here]).cpu().numpy()
+            result[:, self.fold == number] = self.logits_of(number, columns)
         return result
 
     def logits_of(self, number: int, columns: Tensor) -> Tensor:
@@ -241,6 +245,12 @@ class Folds:
         found = whole.within(self._graphs[number], torch.nonzero(whole.fold != number).squeeze(1)).estimates(layers)
         score = np.array([each.gain / max(each.error, 1e-12) for each in found])
         return layers[np.argsort(-np.nan_to_num(score, nan=-np.inf), kind="stable")[:TESTED]]
+
+
+def falls_between(without: Tensor, added: Tensor, label: Tensor) -> Floats:
+    """Return how far losses fall from logits without (1, n) to those with each layer (m, n): (m, steps, n)."""
+    loss = torch.stack([_log_loss(torch.lerp(without, added, step), label) for step in STEPS], 1)
+    return (_log_loss(without, label) - loss).cpu().numpy()
 
 
 def _logits(x: Tensor, label: Tensor, x_tested: Tensor) -> Tensor:
