@@ -176,14 +176,17 @@ def test_on_epoch_sees_a_model_that_predicts_and_can_end_training():
 
 
 def test_training_is_told_and_logged(capsys, caplog):
-    """Without a terminal, a line per tenth of the epochs, and one after the last; 40 epochs have 10 lines."""
+    """Without a terminal, a line per tenth of search and epochs, and one after the last; 40 epochs have 10 lines.
+
+    Of one target, the search has two steps.
+    """
     mx, seen = small(), []
     settings = {"epochs": 40, "patience": 40, "width": 0, "batch_size": 512, "members": 1}
     with caplog.at_level("INFO", logger="banditplex"):
         model = bx.LinkPredictor(**settings, verbose=True).fit(mx, ["g1-base"], lambda *_: seen.append(1))
     lines = capsys.readouterr().err.splitlines()
     losses = model.history_[["train_loss", "validation_loss"]].to_numpy()
-    assert lines == [
+    assert lines == ["banditplex: finding layers that help: 50 % done"] + [
         f"banditplex: epoch {i} of at most 40: loss {losses[i - 1, 0]:.3f}  validation {losses[i - 1, 1]:.3f}"
         for i in range(4, 41, 4)
     ] + ["banditplex: epoch 40 was the last; finishing the model"]

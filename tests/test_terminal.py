@@ -6,7 +6,7 @@ import time
 from rich.console import Console
 
 from banditplex import terminal
-from banditplex.terminal import epoch_bar
+from banditplex.terminal import training_bar
 
 
 class Terminal(io.StringIO):
@@ -33,9 +33,9 @@ def test_the_time_left_is_a_limit_until_epochs_are_over(monkeypatch):
     console = Console(file=screen, force_terminal=True, color_system=None, width=120)
     monkeypatch.setattr("rich.console.Console", lambda **_: console)
     monkeypatch.setattr(terminal.time, "monotonic", lambda: clock() + ahead[0])
-    with epoch_bar() as show:
+    with training_bar() as show:
         for epoch in (1, 2, 3):
-            show(row(epoch))
+            show.epoch(row(epoch))
             time.sleep(0.02)
         time.sleep(0.2)
         early = screen.getvalue()
@@ -49,13 +49,44 @@ def test_the_time_left_is_a_limit_until_epochs_are_over(monkeypatch):
 
 
 def test_in_a_file_each_tenth_of_the_epochs_and_the_last_have_a_line(capsys):
-    with epoch_bar(lines=True) as show:
+    with training_bar(lines=True) as show:
         for epoch in (1, 10, 11):
-            show(row(epoch))
-        show(row(3))
-    with epoch_bar(lines=True, after=60) as show:
-        show(row(3))
+            show.epoch(row(epoch))
+        show.epoch(row(3))
+    with training_bar(lines=True, after=60) as show:
+        show.epoch(row(3))
     assert capsys.readouterr().err.splitlines() == [
         "banditplex: epoch 10 of at most 100: loss 0.500  validation 0.250",
         "banditplex: epoch 3 was the last; finishing the model",
+    ]
+
+
+def test_the_search_for_panels_has_a_bar_that_goes_when_it_is_done(monkeypatch):
+    screen = Terminal()
+    monkeypatch.setattr(terminal.sys, "stderr", screen)
+    console = Console(file=screen, force_terminal=True, color_system=None, width=120)
+    monkeypatch.setattr("rich.console.Console", lambda **_: console)
+    with training_bar() as show:
+        show.search(0.25)
+        time.sleep(0.3)
+        during = screen.getvalue()
+        show.epoch(row(1))
+        time.sleep(0.3)
+        after = screen.getvalue()[len(during) :]
+    assert "Finding layers that help" in during
+    assert "25/100" in during
+    assert "Training" not in during
+    assert "Finding" not in after
+    assert "Training" in after
+
+
+def test_in_a_file_each_tenth_of_the_search_has_a_line(capsys):
+    with training_bar(lines=True) as show:
+        for share in (0.05, 0.1, 0.15, 0.31, 1.0):
+            show.search(share)
+    with training_bar(lines=True, after=60) as show:
+        show.search(0.5)
+    assert capsys.readouterr().err.splitlines() == [
+        "banditplex: finding layers that help: 10 % done",
+        "banditplex: finding layers that help: 30 % done",
     ]

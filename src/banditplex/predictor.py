@@ -29,7 +29,7 @@ from banditplex.pairs.asked import as_pairs, in_own_layers
 from banditplex.persistence.checkpoint import Checkpoint
 from banditplex.persistence.model_folder import load, save
 from banditplex.prediction import FittedModel
-from banditplex.terminal import LOG, epoch_bar, warn
+from banditplex.terminal import LOG, training_bar, warn
 from banditplex.training.calibration import HeldOut
 from banditplex.training.config import SETTINGS, Config, Setting, numpydoc
 from banditplex.training.default import Find, Learnt, learn, make_networks
@@ -73,6 +73,7 @@ class LinkPredictor(Config, Estimator):
         targets: Sequence[Name] | None = None,
         on_epoch: Callable[[Self, dict[str, Any]], Any] | None = None,
         *,
+        on_search: Callable[[Self, float], Any] | None = None,
         checkpoint: str | Path | None = None,
         resume: bool = False,
     ) -> "LinkPredictor":
@@ -89,6 +90,9 @@ class LinkPredictor(Config, Estimator):
         on_epoch
             Called as on_epoch(model, row) after each epoch, with the means over targets in `row` and one row per
             target in row["layers"]; the model predicts with its present weights. Training ends if it returns True.
+        on_search
+            Called as on_search(model, share) while panels are searched for, before the first epoch, with the share that
+            is done, 0 to 1. If bandits explore, the model predicts with their small network.
         checkpoint
             A folder that holds all that is needed to go on, saved at the start and after each epoch, at most once a
             second.
@@ -99,16 +103,15 @@ class LinkPredictor(Config, Estimator):
         if resume and checkpoint is None:
             raise InputError("Expected checkpoint=, the folder of the run to resume, got none.")
         mx = as_multiplex(mx)
-        with threads_for(mx.num_edges):
-            members = self.make_members(mx, targets)
-        config, device = members.current.config, members.current.data.device
-        unused = not config.weighted and members.current.model.encoder is None
-        if unused and mx.weight is not None and np.ptp(mx.weight) > 0:
-            warn("Edge weights are not used; the setting weighted makes them count in common neighbours.")
-        kept = None if checkpoint is None else Checkpoint(checkpoint, mx, members, arguments=self._arguments())
-        LOG.info("Training on %s; %d target layers.", mx.title, len(members.current.data.targets))
-        turn = seeded(config.seed, "torch", device) if config.uses_torch_generators else nullcontext()
-        bar, lock = epoch_bar(quiet=not self.verbose, lines=True), nullcontext() if kept is None else kept.held()
+
+        def searching(share: float, trainer: Trainer | None) -> None:
+            if show is not None:
+                show.search(share)
+            if on_search is not None:
+                if trainer is not None:
+                    small = replace(while_training([trainer]), policy=None)
+                    self._take(Members(lambda _: trainer, 1), Learnt(small, None))
+                on_search(self, share)
 
         def after_epoch(rows: list[dict[str, Any]]) -> bool:
             row = summary(rows) | {"epochs": members.count * members.current.epochs, "last": members.finished}
@@ -117,17 +120,26 @@ class LinkPredictor(Config, Estimator):
             if kept is not None:
                 kept.after_epoch()
             if show is not None:
-                show(row)
+                show.epoch(row)
             if on_epoch is None:
                 return False
             self._take(members, Learnt(while_training(members.trainers), None))
             stop = on_epoch(self, row) is True
             return members.current.data.group.from_first(lambda: stop)
 
-        with threads_for(mx.num_edges), turn, lock, bar as show:
-            if kept is not None:
-                kept.begin(resume=resume)
-            self._take(members, learn(members, after_epoch))
+        with threads_for(mx.num_edges), training_bar(quiet=not self.verbose, lines=True) as show:
+            members = self.make_members(mx, targets, partial(find_panels, tell=searching))
+            config, data = members.current.config, members.current.data
+            unused = not config.weighted and members.current.model.encoder is None
+            if unused and mx.weight is not None and np.ptp(mx.weight) > 0:
+                warn("Edge weights are not used; the setting weighted makes them count in common neighbours.")
+            kept = None if checkpoint is None else Checkpoint(checkpoint, mx, members, arguments=self._arguments())
+            LOG.info("Training on %s; %d target layers.", mx.title, len(data.targets))
+            turn = seeded(config.seed, "torch", data.device) if config.uses_torch_generators else nullcontext()
+            with turn, nullcontext() if kept is None else kept.held():
+                if kept is not None:
+                    kept.begin(resume=resume)
+                self._take(members, learn(members, after_epoch))
         return self
 
     def make_trainer(self, mx: Multiplex, targets: Sequence[Name] | None = None) -> Trainer:
@@ -365,13 +377,14 @@ class LinkPredictor(Config, Estimator):
         """The layers that predictions use: one row per target and layer.
 
         `weight` is the weight of the layer in the graph that is pooled from the target and its panel; `term` says
-        whether the layer has a term of its own in the logit. A layer with a term alone has weight 0.
+        whether the layer has a term of its own in the logit. Layers with a term alone have weight 0, the most probable
+        first.
         """
         fitted = self._check_fitted()
         rows = {(target, layer): weight for target, layer, weight in fitted.panels.rows()}
         used = zip(fitted.targets.tolist(), fitted.layers.tolist(), fitted.counts, strict=True)
-        terms = {(target, layer) for target, layers, count in used for layer in layers[:count]}
-        names, every = fitted.layer_names, {**rows, **dict.fromkeys(sorted(terms - rows.keys()), 0.0)}
+        terms = dict.fromkeys(((target, layer) for target, layers, count in used for layer in layers[:count]), 0.0)
+        names, every = fitted.layer_names, {**rows, **{pair: 0.0 for pair in terms if pair not in rows}}
         order = {target: place for place, target in enumerate(fitted.targets.tolist())}
         table = [
             (names[target], names[layer], weight, (target, layer) in terms)

@@ -7,11 +7,12 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 LOG = logging.getLogger("banditplex")  # the logger of the library: what training and ranking do, at level INFO
 STILL = 3  # seconds without a step after which a bar says what is done instead, unless steps take as long
 THEN = "finishing the model"  # what is done after the last epoch
+SEARCH = "Finding layers that help"  # what is done before the first epoch
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -75,12 +76,19 @@ def _as_text(title: str) -> str:
 
 @contextmanager
 def bars(
-    titles: Iterable[str], total: int | None = None, *, then: str = "", counted: bool = True, quiet: bool = False
+    titles: Iterable[str],
+    total: int | None = None,
+    *,
+    then: str = "",
+    counted: bool = True,
+    in_turn: bool = False,
+    quiet: bool = False,
 ) -> "Iterator[Callable[..., None] | None]":
     """Yield a callback (title, text) that advances the bar of a title by 1 and shows a text beside it.
 
-    It may instead be given `completed` and `total`. `then` says what comes after the last step: it is shown with a
-    clock once a bar has stood still for much longer than a step. Steps that are not `counted` are shown as a share.
+    It may instead be given `completed` and `total`. `then` says what comes after the last step of the last bar: it is
+    shown with a clock once that bar has stood still for much longer than a step. Steps that are not `counted` are shown
+    as a share. Of bars `in_turn`, one is seen at a time: the first, then that which was advanced last.
     None if `quiet` or if stderr is no terminal.
     """
     if quiet or not sys.stderr.isatty():
@@ -93,39 +101,62 @@ def bars(
     class TimeLeft(progress.TimeRemainingColumn):
         def render(self, task: progress.Task) -> Text:
             still = time.monotonic() - task.fields["moved"]
-            if then and task.speed and still > max(STILL, 5 / task.speed):
+            ends = then and task.id == max(room.task_ids)
+            if ends and task.speed and still > max(STILL, 5 / task.speed):
                 return Text(f"{then}, {still:.0f} s")
-            return Text("at most " if then else "") + super().render(task) + Text(" left")
+            if task.total is None or task.time_remaining is None:
+                return Text("")
+            return Text("at most " if ends else "about ") + super().render(task) + Text(" left")
 
     titled, said = progress.TextColumn("{task.description}"), progress.TextColumn("{task.fields[text]}")
     done = progress.MofNCompleteColumn() if counted else progress.TaskProgressColumn()
     columns = titled, progress.BarColumn(), done, said, TimeLeft()
     with progress.Progress(*columns, console=Console(stderr=True), transient=True) as room:
         now = time.monotonic()
-        tasks = {title: room.add_task(_as_text(title), total=total, text="", moved=now) for title in titles}
+        tasks: dict[str, progress.TaskID] = {}
+        for title in titles:
+            seen = not in_turn or not tasks
+            tasks[title] = room.add_task(_as_text(title), total=total, text="", moved=now, visible=seen)
 
         def show(title: str, text: str = "", **state: Any) -> None:
+            for other, task in tasks.items():
+                room.update(task, visible=not in_turn or other == title)
             room.update(tasks[title], text=_as_text(text), moved=time.monotonic(), **(state or {"advance": 1}))
 
         yield show
 
 
-@contextmanager
-def epoch_bar(
-    *, quiet: bool = False, lines: bool = False, after: float = 0
-) -> Iterator[Callable[[dict[str, Any]], None] | None]:
-    """Yield a callback that shows how training goes, given the row of an epoch, as `on_epoch` gets it.
+class Training(NamedTuple):
+    """Callbacks that show how training goes."""
 
-    A bar or, with `lines` and if stderr is no terminal, a line per tenth of the epochs and after the last, once `after`
-    seconds have passed; None if there is nothing to show.
+    search: Callable[[float], None]
+    """Given the share of the search for panels that is done, as `on_search` gets it."""
+    epoch: Callable[[dict[str, Any]], None]
+    """Given the row of an epoch, as `on_epoch` gets it."""
+
+
+@contextmanager
+def training_bar(*, quiet: bool = False, lines: bool = False, after: float = 0) -> Iterator[Training | None]:
+    """Yield callbacks that show how training goes; None if there is nothing to show.
+
+    There is a bar or, with `lines` and if stderr is no terminal, a line per tenth of the search and of the epochs and
+    after the last epoch, once `after` seconds have passed.
     """
-    begin = time.monotonic()
-    with bars(["Training"], quiet=quiet, then=THEN) as show:
+    begin, tenths = time.monotonic(), 0
+    with bars([SEARCH, "Training"], quiet=quiet, then=THEN, in_turn=True) as show:
         if quiet or (show is None and not lines):
             yield None
             return
 
-        def tell(row: dict[str, Any]) -> None:
+        def search(share: float) -> None:
+            nonlocal tenths
+            before, tenths = tenths, int(10 * share)
+            if show is not None:
+                show(SEARCH, completed=int(100 * share), total=100)
+            elif before < tenths < 10 and time.monotonic() - begin >= after:
+                say(f"{SEARCH.lower()}: {10 * tenths} % done")
+
+        def epoch(row: dict[str, Any]) -> None:
             losses = f"loss {row['train_loss']:.3f}  validation {row['validation_loss']:.3f}"
             if row["members"] > 1:  # each begins anew
                 losses += f"  network {row['member']} of {row['members']}"
@@ -138,7 +169,7 @@ def epoch_bar(
                 if row["last"]:
                     say(f"epoch {done} was the last; {THEN}")
 
-        yield tell
+        yield Training(search, epoch)
 
 
 @contextmanager

@@ -6,6 +6,8 @@ import pytest
 import banditplex as bx
 from banditplex.cli import gains as first_look
 from banditplex.cli.gains import FirstLook, findings, likely_links
+from banditplex.datasets.groups import groups
+from banditplex.training.find import DRAWN
 from tests.persistence.killed import multiplex
 
 ROW = {"epoch": 1, "epochs": 10, "layers": [{"layer": "a"}]}
@@ -35,8 +37,8 @@ def test_links_are_the_most_likely_of_all_unknown_pairs_where_these_are_few(dire
 
 def test_layers_are_those_of_the_panels():
     model = fitted(bx.load_dataset("twins"))
-    (layers, links) = findings(model, ROW)
     panel = model.panel_[model.panel_["weight"] > 0]
+    (layers, links) = findings(model, "layers that seem to help", panel)
     targets = list(dict.fromkeys(panel["target"]))
     assert len(targets) == 6
     assert layers.startswith(f"layers that seem to help: {panel['layer'].iloc[0]}")
@@ -47,23 +49,58 @@ def test_layers_are_those_of_the_panels():
 
 def test_without_panels_it_says_so_and_a_large_multiplex_has_no_links(monkeypatch):
     model = fitted(multiplex(), policy="none")
-    assert findings(model, ROW)[0] == "layers that seem to help: none so far"
-    assert findings(model, ROW)[1].startswith("links to check first in a: ")
+    assert findings(model, "layers", model.panel_)[0] == "layers: none so far"
+    assert findings(model, "layers", model.panel_)[1].startswith("links to check first in a: ")
     monkeypatch.setattr(first_look, "MOST_EDGES", 1)
-    assert len(findings(model, ROW)) == 1
+    assert len(findings(model, "layers", model.panel_)) == 1
 
 
 def test_it_is_said_once_after_some_seconds_and_not_near_the_end(monkeypatch, capsys):
     model = fitted(multiplex(), policy="none")
-    FirstLook().tell(model, ROW)
+    FirstLook().epoch(model, ROW)
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(first_look, "AFTER", 0.0)
-    FirstLook().tell(model, ROW | {"epoch": 6})
+    FirstLook().epoch(model, ROW | {"epoch": 6})
     assert capsys.readouterr().err == ""
     look = FirstLook()
-    look.tell(model, ROW)
-    look.tell(model, ROW)
+    look.epoch(model, ROW)
+    look.epoch(model, ROW)
     said = capsys.readouterr().err
     assert said.startswith("banditplex: a first look after 0 s: layers that seem to help: ")
     assert said.endswith(". Training may change this.\n")
     assert said.count("\n") == 1
+
+
+def test_while_panels_are_searched_for_it_says_once_what_bandits_draw(monkeypatch, capsys):
+    monkeypatch.setattr(first_look, "AFTER", 0.0)
+    mx = groups(48, 4, num_nodes=60, edges_per_layer=80, num_communities=4, seed=3)
+    look, seen = FirstLook(), []
+
+    def searching(model, share):
+        look.search(model, share)
+        seen.append((share, model.panel_.loc[model.panel_["target"] == "g0-0", "layer"].tolist()))
+
+    model = bx.LinkPredictor(epochs=1, members=1, device="cpu")
+    model.fit(mx, ["g0-0", "g1-0"], on_search=searching)
+    shares, drawn = zip(*seen, strict=True)
+    assert list(shares) == sorted(shares)
+    assert shares[-1] == 1
+    assert {len(layers) for layers in drawn} == {DRAWN}
+    said = capsys.readouterr().err
+    assert said.startswith("banditplex: a first look after 0 s: layers that bandits draw most: ")
+    assert f"{drawn[0][0]} and {drawn[0][1]} for g0-0, " in said
+    assert "; links to check first in g0-0: " in said
+    assert said.endswith(". The search may change this.\n")
+    assert said.count("\n") == 1
+    FirstLook(silent=True).search(model, 0.5)
+    assert capsys.readouterr().err == ""
+
+
+def test_without_bandits_the_search_says_nothing(monkeypatch, capsys):
+    """Of up to 32 other layers, regressions compare all: there is no network yet that could say anything."""
+    monkeypatch.setattr(first_look, "AFTER", 0.0)
+    seen = []
+    look, model = FirstLook(), bx.LinkPredictor(epochs=1, members=1, device="cpu")
+    model.fit(bx.load_dataset("twins"), ["a"], on_search=lambda *at: seen.append(at[1]) or look.search(*at))
+    assert seen == [0.5, 1.0]
+    assert capsys.readouterr().err == ""

@@ -65,6 +65,7 @@ def test_quick_is_one_network_of_few_epochs_unless_given(place, call, monkeypatc
     status, text, error = call(*words, "shorter", "--epochs", "2", cwd=place)
     assert json.loads(text)["epochs"] == 2
     assert [line.split(": loss")[0] for line in error.splitlines()] == [
+        "banditplex: finding layers that help: 50 % done",
         "banditplex: epoch 1 of at most 2", "banditplex: epoch 2 of at most 2",
         "banditplex: epoch 2 was the last; finishing the model",
     ]  # as stderr is no terminal  # fmt: skip

@@ -1,7 +1,7 @@
 """Compiles loops with numba, and runs them on all cores; no result depends on the number of threads."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cache, partial
@@ -80,13 +80,26 @@ def run_all(jobs: Sequence[Callable[[], Any]]) -> None:
         other.result()
 
 
-def map_on_cpu(work: Callable[[Item], Value], items: Sequence[Item], device: torch.device) -> list[Value]:
+def map_on_cpu(
+    work: Callable[[Item], Value],
+    items: Sequence[Item],
+    device: torch.device,
+    after_each: Callable[[], Any] = lambda: None,
+) -> list[Value]:
     """Return what work returns for each item; on a CPU on as many threads as torch may use, where loops use one."""
+
+    def all_of(results: Iterable[Value]) -> list[Value]:
+        found = []
+        for result in results:
+            found.append(result)
+            after_each()
+        return found
+
     threads = min(num_threads(), len(items)) if device.type == "cpu" else 1
     if threads < 2:
-        return [work(item) for item in items]
+        return all_of(map(work, items))
     with own_threads(loops=1), make_pool(threads) as pool:
-        return list(pool.map(work, items))
+        return all_of(pool.map(work, items))
 
 
 _own: list[int] = []

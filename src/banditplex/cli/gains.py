@@ -96,32 +96,45 @@ A sample takes a second with 2,000 nodes, where `recommend` would take eleven.
 
 
 class FirstLook:
-    """Says once, after the first epoch that ends `AFTER` seconds or more from the start, what was found so far."""
+    """Says what was found so far: once while panels are searched for, and once while networks are trained.
 
-    def __init__(self) -> None:
-        self._begin, self._said = time.monotonic(), False
+    It says so `AFTER` seconds or more from the start, unless it is `silent`.
+    """
 
-    def tell(self, model: "LinkPredictor", row: dict[str, Any]) -> None:
-        """Say it, unless most of the epochs are done."""
+    def __init__(self, *, silent: bool = False) -> None:
+        self._begin, self._searched, self._trained = time.monotonic(), silent, silent
+
+    def search(self, model: "LinkPredictor", share: float) -> None:
+        """Say what bandits draw most, if they explore; `share` of the search for panels is done."""
         after = time.monotonic() - self._begin
-        if self._said or after < AFTER:
+        if self._searched or after < AFTER or share == 1 or not model.__sklearn_is_fitted__():
             return
-        self._said = True
+        self._searched = True
+        found = findings(model, "layers that bandits draw most", model.panel_)
+        say(f"a first look after {after:.0f} s: {'; '.join(found)}. The search may change this.")
+
+    def epoch(self, model: "LinkPredictor", row: dict[str, Any]) -> None:
+        """Say which layers are pooled with targets, after an epoch, unless most of the epochs are done."""
+        after = time.monotonic() - self._begin
+        if self._trained or after < AFTER:
+            return
+        self._trained = True
         if 2 * row["epoch"] <= row["epochs"]:
-            say(f"a first look after {after:.0f} s: {'; '.join(findings(model, row))}. Training may change this.")
+            found = findings(model, "layers that seem to help", model.panel_[model.panel_["weight"] > 0])
+            say(f"a first look after {after:.0f} s: {'; '.join(found)}. Training may change this.")
 
 
-def findings(model: "LinkPredictor", row: dict[str, Any]) -> list[str]:
-    """Return what an unfinished model says: which layers it pools with targets, and the most likely of some links."""
-    panels: Any = model.panel_[model.panel_["weight"] > 0].groupby("target", sort=False)["layer"].agg(list)
-    named = [f"{' and '.join(map(str, layers[:2]))} for {target}" for target, layers in panels.head(NAMED).items()]
-    if len(panels) > NAMED:
-        named.append(f"others for {len(panels) - NAMED} more targets")
-    found = [f"layers that seem to help: {', '.join(named) or 'none so far'}"]
-    target = panels.index[0] if len(panels) else row["layers"][0]["layer"]
+def findings(model: "LinkPredictor", what: str, panels: "pd.DataFrame") -> list[str]:
+    """Return what an unfinished model says: two layers of each of some panels, and the most likely of some links."""
+    found: Any = panels.groupby("target", sort=False)["layer"].agg(list)
+    named = [f"{' and '.join(map(str, layers[:2]))} for {target}" for target, layers in found.head(NAMED).items()]
+    if len(found) > NAMED:
+        named.append(f"others for {len(found) - NAMED} more targets")
+    target = found.index[0] if len(found) else model.k_.index[0]
     between = " to " if model.multiplex_.directed else " and "
     links = [between.join(map(str, pair)) for pair in likely_links(model, target)]
-    return found + [f"links to check first in {target}: {', '.join(links)}"] * bool(links)
+    layers = f"{what}: {', '.join(named) or 'none so far'}"
+    return [layers] + [f"links to check first in {target}: {', '.join(links)}"] * bool(links)
 
 
 def likely_links(model: "LinkPredictor", target: "Name") -> list[list["Name"]]:

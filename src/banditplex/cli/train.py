@@ -20,7 +20,7 @@ from banditplex.errors import InputError
 from banditplex.multiplex.notes import columns_of
 from banditplex.persistence.run_folder import RunFolder
 from banditplex.storage.files import locked_folder
-from banditplex.terminal import Estimate, epoch_bar, say
+from banditplex.terminal import Estimate, say, training_bar
 from banditplex.training.distributed import Lost, current, is_first, joined
 
 if TYPE_CHECKING:
@@ -90,27 +90,33 @@ def train(
         events = event_files(None if others else tensorboard)
         with (
             stoppable(quiet=quiet, ends=others) as how,
-            epoch_bar(quiet=quiet, lines=True, after=SILENT) as show,
+            training_bar(quiet=quiet, lines=True, after=SILENT) as show,
             events as write,
             joined(),
         ):
             hint = f"{how} leaves a run that --resume continues" + ("" if quick else "; --quick for a first look")
-            clock, look = Estimate("epochs at most", hint, sets_up=True), FirstLook()
+            clock = Estimate("epochs at most", hint, sets_up=True)
+            look = FirstLook(silent=quiet or as_json or current().size > 1)
+
+            def on_search(model: "LinkPredictor", share: float) -> None:
+                look.search(model, share)
+                if show is not None:
+                    show.search(share)
 
             def on_epoch(model: "LinkPredictor", row: dict[str, Any]) -> None:
                 if not quiet and not resume:
                     clock.tell(row["epoch"], row["epochs"])
-                if not quiet and not as_json and current().size == 1:
-                    look.tell(model, row)
+                look.epoch(model, row)
                 if show is not None:
-                    show(row)
+                    show.epoch(row)
                 if write is not None:
                     write(row)
 
             if resume and folder.begun and not quiet:
                 say_longer(folder, given)
             model = fit_in(
-                folder, mx, targets, given, reading=reading, notes=notes, resume=resume, force=force, on_epoch=on_epoch
+                folder, mx, targets, given, reading=reading, notes=notes, resume=resume, force=force,
+                on_epoch=on_epoch, on_search=on_search,
             )  # fmt: skip
     except KeyboardInterrupt as stop:
         if not others:
@@ -177,6 +183,7 @@ def fit_in(
     folder: RunFolder, mx: "Multiplex", targets: "Sequence[Name] | None", settings: Mapping[str, Any], *,
     reading: Mapping[str, Any] | None = None, notes: Sequence[str] = (), resume: bool = False, force: bool = False,
     on_epoch: "Callable[[LinkPredictor, dict[str, Any]], Any] | None" = None,
+    on_search: "Callable[[LinkPredictor, float], Any] | None" = None,
 ) -> "LinkPredictor":  # fmt: skip
     """Fit a model in a run folder, with checkpoints on the way, and save it there with a table of its gains.
 
@@ -210,7 +217,7 @@ def fit_in(
                 (folder.path / name).unlink(missing_ok=True)
         if group.is_writer and not folder.begun:
             folder.keep_reading(dict(reading or {}), notes, columns_of(mx.metadata))
-        model.fit(mx, targets, on_epoch, checkpoint=folder.path, resume=resume)
+        model.fit(mx, targets, on_epoch, on_search=on_search, checkpoint=folder.path, resume=resume)
         if group.is_writer:
             folder.keep_reading(dict(reading or {}), notes, columns_of(mx.metadata))
             model.save(folder.path)

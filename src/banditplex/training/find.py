@@ -11,8 +11,9 @@ The cost grows with the number of targets; from 32 other layers on, hardly with 
 """  # noqa: E501
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ from banditplex.training.batches import TARGETS
 from banditplex.training.config import Config
 from banditplex.training.data import MOST_EXAMPLES, TrainingData, choose_device, count_examples, prepare
 from banditplex.training.gains import Comparison
+from banditplex.training.loop import Trainer
 from banditplex.training.screening import promising_layers
 from banditplex.training.setup import make_trainer
 
@@ -68,7 +70,11 @@ others are, and 138 copies too many. Of 252 helpers in groups of 8, half copied,
 instead of 238 with pairs hidden; with .05, 196 and 228.
 """
 
-def find_panels(mx: Multiplex, targets: Ints, config: Config) -> Panels:
+Tell = Callable[[float, Trainer | None], Any]
+"""Called with the share of the search that is done, from 0 to 1, and the small network while bandits explore."""
+
+
+def find_panels(mx: Multiplex, targets: Ints, config: Config, tell: Tell = lambda *_: None) -> Panels:
     """Return the layers to pool with each target."""
     others = mx.num_layers - 1
     pooled = config.sees_all and config.chooses_k and others > 0 and config.policy != "none"
@@ -82,7 +88,7 @@ def find_panels(mx: Multiplex, targets: Ints, config: Config) -> Panels:
     config = replace(config, evidence="drawn", relevance="predictive", **exploring)
     if others <= FEW or not POLICIES[config.policy].takes_k:
         every = to_layer(targets[:, None], np.arange(others)[None])
-        return choose(prepare(mx, targets, config), every, config.seed)
+        return choose(prepare(mx, targets, config), every, config.seed, lambda share: tell(share, None))
     candidates = None
     if others > MAX_ARMS:
         graph = PackedGraph.from_multiplex(mx, choose_device(config.device))
@@ -94,10 +100,12 @@ def find_panels(mx: Multiplex, targets: Ints, config: Config) -> Panels:
     trainer = make_trainer(mx, targets, config, candidates=candidates)
     while not trainer.finished:
         trainer.run_epoch()
-    return choose(trainer.data, trainer.most_probable_layers(COMPARED), config.seed)
+        tell(trainer.epoch / trainer.epochs / 2, trainer)
+    layers = trainer.most_probable_layers(COMPARED)
+    return choose(trainer.data, layers, config.seed, lambda share: tell((1 + share) / 2, None))
 
 
-def choose(data: TrainingData, layers: Ints, seed: int) -> Panels:
+def choose(data: TrainingData, layers: Ints, seed: int, tell: Callable[[float], Any]) -> Panels:
     """Return which of layers (T, m), how many and in which order, to pool with each target."""
     targets, graph = data.targets.tolist(), data.train_view.graph
     rngs = [stream(seed, "find", target) for target in targets]
@@ -105,10 +113,16 @@ def choose(data: TrainingData, layers: Ints, seed: int) -> Panels:
         Comparison.of(data, graph, place, rng, most=MAX_EDGES, negatives_each=NEGATIVES)
         for place, rng in enumerate(rngs)
     ]
-    useful = map_on_cpu(lambda place: helpful(compare[place], layers[place]), range(len(compare)), data.device)
+    done = count(1)
+
+    def after_each() -> None:  # of two passes
+        tell(next(done) / len(compare) / 2)
+
+    places = range(len(compare))
+    useful = map_on_cpu(lambda place: helpful(compare[place], layers[place]), places, data.device, after_each)
     tried = [list(dict.fromkeys(some[:size] for size in SIZES if some)) for some in useful]
     chosen = {}
-    for each, panels, losses in zip(compare, tried, pooled_losses(data, compare, tried), strict=True):
+    for each, panels, losses in zip(compare, tried, pooled_losses(data, compare, tried, after_each), strict=True):
         found = [each.estimate(losses[0] - loss) for loss in losses]
         clear = [estimate.gain if estimate.gain > estimate.error else 0.0 for estimate in found]
         chosen[each.target] = ((), *panels)[int(np.argmax(clear))]
@@ -133,7 +147,10 @@ def gains_beside(compare: Comparison, logits: Tensor) -> list[float]:
 
 
 def pooled_losses(
-    data: TrainingData, compare: Sequence[Comparison], tried: Sequence[Sequence[tuple[int, ...]]]
+    data: TrainingData,
+    compare: Sequence[Comparison],
+    tried: Sequence[Sequence[tuple[int, ...]]],
+    after_each: Callable[[], Any],
 ) -> list[list[Floats]]:
     """Return for each comparison the losses of its pairs, without a pool and with each of the panels that are tried.
 
@@ -160,4 +177,5 @@ def pooled_losses(
         return losses
 
     first = [losses_of(place) for place in range(min(1, len(compare)))]  # tables for all are made here
-    return first + map_on_cpu(losses_of, range(1, len(compare)), data.device)
+    after_each()
+    return first + map_on_cpu(losses_of, range(1, len(compare)), data.device, after_each)
