@@ -11,7 +11,7 @@ among them that do not.
 """
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -19,12 +19,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from banditplex.datasets import groups
+from banditplex.datasets import groups, similar_layer
 from banditplex.errors import InputError
 from banditplex.evaluation import roc_auc, split
 from banditplex.markdown import markdown_table, number
 from banditplex.multiplex import Multiplex, Name
 from banditplex.predictor import LinkPredictor
+from banditplex.rng import stream
 from banditplex.storage.rows import Row
 from banditplex.training import find
 from experiments import comparison
@@ -36,6 +37,7 @@ DATA = "groups-15,groups-60,groups-200,groups-1000"
 WAYS = ("none", "uniform", "exp3+", "default", "exhaustive", "all", "oracle")
 SLOW = ("exhaustive", "all")
 GROUP, TARGETS = 5, 3
+KEPT = 0.95  # share of edges that a near copy keeps
 MIN_EDGES = 50
 """Edges of a layer that may be one of several targets."""
 
@@ -62,7 +64,8 @@ def add_options(parser: ArgumentParser) -> None:
     """Add the options of this experiment."""
     parser.add_argument(
         "--data", default=DATA, metavar="NAMES",
-        help=f"with commas; groups-N, groups-N-disjoint and groups-N-copied have N layers; default: {DATA}",
+        help="with commas; groups-N, groups-N-disjoint and groups-N-copied have N layers; groups-N-near-C has as many, "
+        f"and C near copies of a helper of each target; default: {DATA}",
     )  # fmt: skip
     parser.add_argument("--hide", default="layer,pair", help="of the splits, with commas; default: layer,pair")
     parser.add_argument("--seeds", type=int, default=2, metavar="N", help="number of seeds; default: 2")
@@ -102,15 +105,30 @@ def load(
     if not name.startswith("groups-"):
         mx = comparison.load(name, seed, directed=directed)
         return mx, None if targets is None else of_all_sizes(mx, targets)
-    _, count, *overlap = name.split("-")
-    if not count.isdigit():
-        raise InputError(f"Expected a number of layers, such as groups-60, got {name!r}.")
+    _, count, kind, copies = (*name.split("-"), "independent", "0")[:4]
+    if not (count.isdigit() and copies.isdigit()):
+        raise InputError(f"Expected a number of layers, such as groups-60 or groups-15-near-6, got {name!r}.")
     size = int(count)
     nodes = nodes or max(400, size)  # with 400 nodes, a thousand layers would leave no pair without an edge
-    kind: Any = overlap[0] if overlap else "independent"
+    overlap: Any = "independent" if kind == "near" else kind
     sizes: dict[str, Any] = {"num_nodes": nodes, "edges_per_layer": 2 * nodes, "noise_layers": size % group}
-    mx = groups(size, group, **sizes, overlap=kind, seed=seed)
+    mx = groups(size, group, **sizes, overlap=overlap, seed=seed)
+    if kind == "near":
+        mx = with_near_copies(mx, [f"g{number}-1" for number in range(TARGETS)], int(copies), seed)
     return mx, [f"g{number}-0" for number in range(TARGETS)]
+
+
+def with_near_copies(mx: Multiplex, layers: Sequence[str], count: int, seed: int) -> Multiplex:
+    """Return a multiplex with so many near copies of some layers: each keeps `KEPT` of the edges, others are drawn."""
+    rng, edges = stream(seed, "near copies"), {name: mx.edges(name) for name in mx.layer_names}
+    for layer in layers:
+        for copy in range(count):
+            edges[f"{layer}-near-{copy}"] = similar_layer(edges[layer], mx.num_nodes, KEPT, rng)
+    source, destination = np.concatenate(list(edges.values()), axis=1)
+    place = np.repeat(np.arange(len(edges)), [each.shape[1] for each in edges.values()])
+    return Multiplex.from_indices(
+        source, destination, place, node_names=mx.node_names, layer_names=list(edges), metadata=mx.metadata
+    )
 
 
 def of_all_sizes(mx: Multiplex, count: int) -> list[Name]:

@@ -32,6 +32,15 @@ def test_groups_have_the_nodes_that_are_asked_for():
     assert mx.layer_names[-3:] == ("g4-2", "noise-0", "noise-1")
 
 
+def test_near_copies_keep_most_edges_of_a_helper():
+    mx, targets = load("groups-15-near-2", 0, nodes=100)
+    assert mx.layer_names[15:] == tuple(f"g{group}-1-near-{copy}" for group in range(3) for copy in range(2))
+    assert targets == ["g0-0", "g1-0", "g2-0"]
+    kept = mx.has_edges(mx.edges("g1-1-near-1").T, "g1-1")
+    assert (len(kept), kept.sum()) == (200, 190)
+    assert mx.metadata["relevant"]["g1-0"] == ["g1-1", "g1-2", "g1-3", "g1-4"]
+
+
 def test_how_many_layers_are_compared_with_a_target():
     few, some = find.FEW, find.COMPARED
     assert [num_compared("default", n) for n in (few, few + 1, 5000)] == [few, some, some]
