@@ -169,11 +169,11 @@ def pooled_losses(
         each = compare[place]
         target = torch.full_like(each.pairs[:, 0], each.target)
         plain = look_up(View(graph, visibility, evidence), each.pairs, target).values
-        losses = [each.losses(plain.double()[None])[0]]
+        losses = [each.losses(plain[None])[0]]
         for pool in pools_of[place]:
             layer = torch.full_like(target, graph.num_plain + 1 + pools.index(pool))
             more = evidence.pool_columns(each.pairs, target, layer)
-            losses.append(each.losses(torch.cat([plain, more], 1).double()[None])[0])
+            losses.append(each.losses(torch.cat([plain, more], 1)[None])[0])
         return losses
 
     first = [losses_of(place) for place in range(min(1, len(compare)))]  # tables for all are made here

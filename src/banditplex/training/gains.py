@@ -128,7 +128,7 @@ class Comparison:
         negatives = data.full_negatives.draw(np.full(size, target), rng)
         label = np.repeat([1.0, 0.0], [len(edges), len(negatives)])
         pairs = torch.from_numpy(np.concatenate([edges, negatives])).to(data.device)
-        return cls(data, graph, target, pairs, torch.from_numpy(label).to(data.device))
+        return cls(data, graph, target, pairs, torch.from_numpy(label).float().to(data.device))
 
     def within(self, graph: PackedGraph, at: Tensor) -> "Comparison":
         """Return the same of some pairs (m,) in another graph."""
@@ -191,8 +191,8 @@ class Comparison:
         row = paths.lists.rows_of(self.pairs, target)
         longer = torch.log1p(paths.between(self.pairs, target, row))
         others = other.values.view(len(self.pairs), m, other.values.shape[1]).transpose(0, 1)
-        alone = torch.cat([own.values, longer], 1).double().unsqueeze(0)
-        return alone, torch.cat([alone.expand(m, -1, -1), others.double()], 2)
+        alone = torch.cat([own.values, longer], 1).unsqueeze(0)
+        return alone, torch.cat([alone.expand(m, -1, -1), others], 2)
 
     def estimate(self, fall: Floats) -> Estimate:
         """Return the weighted mean of falls (n,), of pairs that have one, and its standard error.
