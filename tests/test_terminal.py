@@ -62,7 +62,9 @@ def test_in_a_file_each_tenth_of_the_epochs_and_the_last_have_a_line(capsys):
 
 
 def test_the_search_for_panels_has_a_bar_that_goes_when_it_is_done(monkeypatch):
-    screen = Terminal()
+    """Then the clock goes on by 20 s before the first epoch."""
+    screen, ahead, clock = Terminal(), [0], time.monotonic
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: clock() + ahead[0])
     monkeypatch.setattr(terminal.sys, "stderr", screen)
     console = Console(file=screen, force_terminal=True, color_system=None, width=120)
     monkeypatch.setattr("rich.console.Console", lambda **_: console)
@@ -70,9 +72,13 @@ def test_the_search_for_panels_has_a_bar_that_goes_when_it_is_done(monkeypatch):
         show.search(0.25)
         time.sleep(0.3)
         during = screen.getvalue()
-        show.epoch(row(1))
+        show.search(1.0)
         time.sleep(0.3)
         after = screen.getvalue()[len(during) :]
+        ahead[0] = 20
+        time.sleep(1)
+    assert "0/?" in after
+    assert "beginning, 2" in screen.getvalue()
     assert "Finding layers that help" in during
     assert "25/100" in during
     assert "Training" not in during

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 LOG = logging.getLogger("banditplex")  # the logger of the library: what training and ranking do, at level INFO
 STILL = 3  # seconds without a step after which a bar says what is done instead, unless steps take as long
-THEN = "finishing the model"  # what is done after the last epoch
+FIRST, THEN = "beginning", "finishing the model"  # what is done before the first step, and after the last epoch
 SEARCH = "Finding layers that help"  # what is done before the first epoch
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -79,6 +79,7 @@ def bars(
     titles: Iterable[str],
     total: int | None = None,
     *,
+    first: str = "",
     then: str = "",
     counted: bool = True,
     in_turn: bool = False,
@@ -86,8 +87,9 @@ def bars(
 ) -> "Iterator[Callable[..., None] | None]":
     """Yield a callback (title, text) that advances the bar of a title by 1 and shows a text beside it.
 
-    It may instead be given `completed` and `total`. `then` says what comes after the last step of the last bar: it is
-    shown with a clock once that bar has stood still for much longer than a step. Steps that are not `counted` are shown
+    It may instead be given `completed` and `total`. `first` says what is done before the first step, and `then` what
+    comes after the last step of the last bar: they are shown with a clock, once a bar has stood still for some seconds
+    and for much longer than a step. Steps that are not `counted` are shown
     as a share. Of bars `in_turn`, one is seen at a time: the first, then that which was advanced last.
     None if `quiet` or if stderr is no terminal.
     """
@@ -104,6 +106,8 @@ def bars(
             ends = then and task.id == max(room.task_ids)
             if ends and task.speed and still > max(STILL, 5 / task.speed):
                 return Text(f"{then}, {still:.0f} s")
+            if first and task.total is None and still > STILL:
+                return Text(f"{first}, {still:.0f} s")
             if task.total is None or task.time_remaining is None:
                 return Text("")
             return Text("at most " if ends else "about ") + super().render(task) + Text(" left")
@@ -143,7 +147,7 @@ def training_bar(*, quiet: bool = False, lines: bool = False, after: float = 0) 
     after the last epoch, once `after` seconds have passed.
     """
     begin, tenths = time.monotonic(), 0
-    with bars([SEARCH, "Training"], quiet=quiet, then=THEN, in_turn=True) as show:
+    with bars([SEARCH, "Training"], quiet=quiet, first=FIRST, then=THEN, in_turn=True) as show:
         if quiet or (show is None and not lines):
             yield None
             return
@@ -151,7 +155,9 @@ def training_bar(*, quiet: bool = False, lines: bool = False, after: float = 0) 
         def search(share: float) -> None:
             nonlocal tenths
             before, tenths = tenths, int(10 * share)
-            if show is not None:
+            if show is not None and share == 1:
+                show("Training", completed=0)
+            elif show is not None:
                 show(SEARCH, completed=int(100 * share), total=100)
             elif before < tenths < 10 and time.monotonic() - begin >= after:
                 say(f"{SEARCH.lower()}: {10 * tenths} % done")

@@ -103,4 +103,10 @@ def test_without_bandits_the_search_says_nothing(monkeypatch, capsys):
     look, model = FirstLook(), bx.LinkPredictor(epochs=1, members=1, device="cpu")
     model.fit(bx.load_dataset("twins"), ["a"], on_search=lambda *at: seen.append(at[1]) or look.search(*at))
     assert seen == [0.5, 1.0]
+    for policy in ({"policy": "none"}, {"policy": "fixed", "policy_options": {"layers": ["b"]}}):
+        seen.clear()
+        bx.LinkPredictor(epochs=1, **policy).fit(
+            bx.load_dataset("twins"), ["a"], on_search=lambda *at: seen.append(at[1])
+        )
+        assert seen == [1.0]
     assert capsys.readouterr().err == ""

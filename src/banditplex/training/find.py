@@ -79,8 +79,10 @@ def find_panels(mx: Multiplex, targets: Ints, config: Config, tell: Tell = lambd
     others = mx.num_layers - 1
     pooled = config.sees_all and config.chooses_k and others > 0 and config.policy != "none"
     if not pooled or count_examples(mx, targets) > MOST_EXAMPLES:
+        tell(1.0, None)
         return Panels.none(targets.tolist())
     if config.policy == "fixed":
+        tell(1.0, None)
         layers = to_layer(targets[:, None], np.array((config.policy_options or {})["arms"]))
         return Panels({target: tuple(some) for target, some in zip(targets.tolist(), layers.tolist(), strict=True)})
     steps = min(ROUNDS * math.ceil(len(targets) / TARGETS), MAX_STEPS)
