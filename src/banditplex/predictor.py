@@ -92,7 +92,8 @@ class LinkPredictor(Config, Estimator):
             target in row["layers"]; the model predicts with its present weights. Training ends if it returns True.
         on_search
             Called as on_search(model, share) while panels are searched for, before the first epoch, with the share that
-            is done, 0 to 1. If bandits explore, the model predicts with their small network.
+            is done, 0 to 1. If bandits explore, the model predicts with their small network meanwhile: for a look, as
+            it cannot be saved.
         checkpoint
             A folder that holds all that is needed to go on, saved at the start and after each epoch, at most once a
             second.
@@ -128,7 +129,13 @@ class LinkPredictor(Config, Estimator):
             return members.current.data.group.from_first(lambda: stop)
 
         with threads_for(mx.num_edges), training_bar(quiet=not self.verbose, lines=True) as show:
-            members = self.make_members(mx, targets, partial(find_panels, tell=searching))
+            before = vars(self).copy()
+            vars(self).pop("_fitted", None)
+            try:
+                members = self.make_members(mx, targets, partial(find_panels, tell=searching))
+            finally:  # without what `searching` took
+                vars(self).clear()
+                vars(self).update(before)
             config, data = members.current.config, members.current.data
             unused = not config.weighted and members.current.model.encoder is None
             if unused and mx.weight is not None and np.ptp(mx.weight) > 0:
@@ -473,7 +480,7 @@ class LinkPredictor(Config, Estimator):
         return hasattr(self, "_fitted")
 
 
-_ALSO = {"verbose": Setting(False, "Whether `fit` shows a progress bar or, without a terminal, ten lines.")}
+_ALSO = {"verbose": Setting(False, "Whether `fit` shows a progress bar or, without a terminal, a line per tenth.")}
 if LinkPredictor.__doc__:  # python -OO has none
     _PARAMETERS = numpydoc(SETTINGS | _ALSO).replace("\n", "\n    ")
     LinkPredictor.__doc__ = LinkPredictor.__doc__.replace("{parameters}", _PARAMETERS)

@@ -1,5 +1,6 @@
 import math
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -126,6 +127,22 @@ def test_items_are_worked_on_in_threads_and_come_back_in_order():
     assert compiling.map_on_cpu(lambda item: (item, threading.get_ident()), [5], CPU) == [(5, threading.get_ident())]
     with pytest.raises(ZeroDivisionError):
         compiling.map_on_cpu(lambda item: 1 / item, [1, 0], CPU)
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_after_each_item_something_is_called_and_may_end_the_work():
+    done, called = [], []
+    compiling.map_on_cpu(done.append, range(5), CPU, lambda: called.append(threading.get_ident()))
+    assert (sorted(done), called) == ([0, 1, 2, 3, 4], [threading.get_ident()] * 5)
+    done.clear()
+
+    def work(item):
+        time.sleep(0.02)
+        done.append(item)
+
+    with pytest.raises(ZeroDivisionError):
+        compiling.map_on_cpu(work, range(40), CPU, lambda: 1 / 0)
+    assert len(done) < 10  # what was not begun is left
 
 
 @pytest.mark.parametrize("numba", [False, True])

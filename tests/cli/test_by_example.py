@@ -92,7 +92,8 @@ def test_chance():
     found = _chance({"targets": [{"target": "a", "clear": True}, {"target": "b", "clear": False}]})
     expected = ["Not clearly better than chance on held-out edges: b."]
     assert found == expected
-    assert _chance({"targets": [{"target": "a", "clear": None}]}) == []
+    unknown = _chance({"targets": [{"target": "a", "clear": None}, {"target": "b", "clear": True}]})
+    assert unknown == ["Not known to be better than chance, without held-out edges: a."]
 
 
 def test_numbers():

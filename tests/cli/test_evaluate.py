@@ -163,7 +163,7 @@ def test_a_single_run_has_no_deviation(call, folder):
     assert not error
     assert "in 1 run;" in text
     assert "±" not in next(line for line in out.splitlines() if line.startswith("roc_auc"))
-    assert "the 30 edges of the targets up to 5, and were tested on 10 later" in text
+    assert "the 30 linked pairs of the targets up to 5, and were tested on 10 later" in text
 
 
 def test_one_layer_has_nothing_to_compare(call, folder):

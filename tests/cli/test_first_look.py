@@ -110,3 +110,20 @@ def test_without_bandits_the_search_says_nothing(monkeypatch, capsys):
         )
         assert seen == [1.0]
     assert capsys.readouterr().err == ""
+
+
+def test_after_the_search_the_model_is_as_before(tmp_path):
+    """A search that is given up leaves no small network behind, and an earlier fit stays until there is another."""
+
+    def give_up(model, share):
+        raise KeyboardInterrupt
+
+    mx = groups(48, 4, num_nodes=60, edges_per_layer=80, num_communities=4, seed=3)
+    model = bx.LinkPredictor(epochs=1, members=1, device="cpu")
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(mx, ["g0-0"], on_search=give_up)
+    assert not model.__sklearn_is_fitted__()
+    earlier = model.fit(bx.load_dataset("twins"), ["a"]).score_pairs([[0, 1]], "a")
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(mx, ["g0-0"], on_search=give_up)
+    assert model.score_pairs([[0, 1]], "a") == earlier

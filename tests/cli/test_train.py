@@ -404,9 +404,11 @@ def test_bad_settings_leave_nothing_behind(settings, targets, named, tmp_path):
 
 
 def test_the_length_of_a_training_in_words():
-    assert _length({"epochs": 1, "kept_epochs": [1]}) == "1 epoch."
-    assert "epoch 2" in _length({"epochs": 3, "kept_epochs": [2]})
-    two = _length({"epochs": 7, "kept_epochs": [2, 7]})
+    known, unknown = ({"targets": [{"validation_loss": loss}]} for loss in (0.5, None))
+    assert _length({"epochs": 1, "kept_epochs": [1]} | known) == "1 epoch."
+    assert "epoch 2" in _length({"epochs": 3, "kept_epochs": [2]} | known)
+    assert _length({"epochs": 4, "kept_epochs": [2, 4]} | unknown) == "4 epochs of 2 networks."  # no edge was held out
+    two = _length({"epochs": 7, "kept_epochs": [2, 7]} | known)
     assert two.startswith("7 epochs of 2 networks; restored weights from epochs 2, 7 ")
 
 

@@ -220,7 +220,7 @@ def line(method, auc, gap=None, p=0.5, *, metric="roc_auc"):
          "banditplex does not help here: with the other layers, ROC-AUC rises from .800 to .900 (+.100 ± .020, "
          "p = .010); the best of 2 other methods, svd (.850, +.050 ± .020, p = .030), is clearly better."),
         ([line("none", 0.89, -0.01, 0.4)],
-         "banditplex does not help here: with the other layers, ROC-AUC is .900, and .890 without them "
+         "It is not clear whether banditplex helps here: with the other layers, ROC-AUC is .900, and .890 without them "
          "(+.010 ± .020, p = .400)."),
         ([line("none", 0.95, 0.05, 0.0001)],
          "banditplex does not help here: with the other layers, ROC-AUC falls from .950 to .900 "

@@ -1,6 +1,7 @@
 """Pairs that a user asks about: names, and what is refused."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from banditplex.multiplex import Multiplex
@@ -15,6 +16,22 @@ def test_names_become_indices():
     assert as_pairs(NAMED, [["ann", "cid"], ["cid", "bob"]]).tolist() == [[0, 2], [2, 1]]
     assert as_pairs(NUMBERED, [[10, 30]]).tolist() == [[0, 2]]
     assert as_pairs(NAMED, []).shape == (0, 2)
+
+
+def test_columns_of_a_table_go_by_their_names():
+    turned = pd.DataFrame({"target": ["ann", "cid"], "source": ["cid", "bob"]})
+    assert as_pairs(NAMED, turned).tolist() == [[2, 0], [1, 2]]
+    assert as_pairs(NAMED, turned.set_axis(["destination", "u"], axis=1)).tolist() == [[2, 0], [1, 2]]
+    for unsaid in (["a", "b"], ["to", "b"], [0, 1]):
+        assert as_pairs(NAMED, turned.set_axis(unsaid, axis=1)).tolist() == [[0, 2], [2, 1]]
+
+
+def test_whole_numbers_are_integers_and_others_are_refused():
+    assert as_pairs(NUMBERED, [[10.0, 30.0]]).tolist() == [[0, 2]]
+    with refuses("float64"):
+        as_pairs(NUMBERED, [[10.5, 30.0]])
+    with refuses("Unknown node 1000; did you mean 10?"):
+        as_pairs(NUMBERED, [[1000, 10]])
 
 
 @pytest.mark.parametrize(

@@ -45,7 +45,7 @@ def test_node_counts():
 
 def test_say_held_out():
     found = say_held_out({"folds": 2, "train_edges": 600, "test_edges": 600})
-    expected = "Each run holds out 1/2 of the edges of every layer: it saw 600 of 1,200 edges of the targets."
+    expected = "Each run holds out 1/2 of the edges of every layer: it saw 600 of 1,200 linked pairs of the targets."
     assert found == expected
 
 

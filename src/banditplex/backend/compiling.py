@@ -86,7 +86,10 @@ def map_on_cpu(
     device: torch.device,
     after_each: Callable[[], Any] = lambda: None,
 ) -> list[Value]:
-    """Return what work returns for each item; on a CPU on as many threads as torch may use, where loops use one."""
+    """Return what work returns for each item; on a CPU on as many threads as torch may use, where loops use one.
+
+    The calling thread calls `after_each` after each item, in their order, while others are still worked on.
+    """
 
     def all_of(results: Iterable[Value]) -> list[Value]:
         found = []
@@ -99,7 +102,11 @@ def map_on_cpu(
     if threads < 2:
         return all_of(map(work, items))
     with own_threads(loops=1), make_pool(threads) as pool:
-        return all_of(pool.map(work, items))
+        try:
+            return all_of(pool.map(work, items))
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
 
 
 _own: list[int] = []

@@ -109,6 +109,8 @@ def predict(
     layers = [layer] if layer is not None else [str(name) for name in model.layer_probabilities_.index]
     of_table = {path: _columns_in(path, used) | roles for path in (pairs, context) if path is not None}
     later = None if context is None else _read_context(context, reading, of_table[context], model.multiplex_, nodes)
+    if pairs is not None:
+        _say_unused_layer(pairs, of_table[pairs].get("layer"), layers)
     tables = []
     with progress("Ranking pairs") as on_progress:
         for each in layers:
@@ -190,7 +192,10 @@ def _warn_of_chance(run: Path, model: "LinkPredictor", layers: list[str]) -> Non
     from banditplex.report.about import read_about
 
     names = [str(name) for name in model.layer_probabilities_.index]
-    quality = dict(zip(names, (read_about(run, model).get("held_out") or {}).get("targets") or [], strict=False))
+    about = read_about(run, model)
+    if about and not about.get("held_out"):
+        say("How well the model predicts is not known: it has no held-out edges.")
+    quality = dict(zip(names, (about.get("held_out") or {}).get("targets") or [], strict=False))
     unclear = [layer for layer in layers if not quality.get(layer, {}).get("clear", True)]
     if not unclear:
         return
@@ -263,6 +268,18 @@ def _with_our_hints() -> Iterator[None]:
 
 
 @_with_our_hints()
+def _say_unused_layer(pairs: Path, used: str | None, layers: "Sequence[str]") -> None:
+    """Say that the column of layers in a table of pairs is not looked at, if there is one."""
+    from banditplex.io.tables.reading import header_of
+    from banditplex.multiplex.options import TableOptions
+
+    names = header_of(pairs, TableOptions()) if pairs.is_file() else []
+    column = used or next((name for name in names if name.casefold() in ("layer", "relation")), None)
+    if column is not None:
+        where = f"layer {layers[0]!r}" if len(layers) == 1 else f"each of {len(layers)} layers"
+        say(f"{pairs}: the column {column!r} is not looked at; every pair is predicted in {where}.")
+
+
 def _columns_in(path: Path, used: Mapping[str, str]) -> dict[str, str]:
     """Return those columns of the data of a run, by role, that another table has, too."""
     from banditplex.io.tables.files import SUFFIXES

@@ -282,9 +282,12 @@ def _rows(result: dict[str, Any]) -> list[list[Any]]:
 
 
 def _chance(result: dict[str, Any]) -> list[str]:
-    """Say which targets are not predicted clearly better than by chance, if any."""
-    guessed = [entry["target"] for entry in result["targets"] if entry["clear"] is False]
-    return [f"Not clearly better than chance on held-out edges: {named(guessed)}."] * bool(guessed)
+    """Say which targets are not predicted clearly better than by chance, or for which this is not known, if any."""
+    guessed, unknown = (
+        [entry["target"] for entry in result["targets"] if entry["clear"] is clear] for clear in (False, None)
+    )
+    lines = [f"Not clearly better than chance on held-out edges: {named(guessed)}."] * bool(guessed)
+    return lines + [f"Not known to be better than chance, without held-out edges: {named(unknown)}."] * bool(unknown)
 
 
 def _length(result: dict[str, Any]) -> str:
@@ -292,7 +295,8 @@ def _length(result: dict[str, Any]) -> str:
     epochs, kept = result["epochs"], result["kept_epochs"]
     networks = f" of {len(kept)} networks" * (len(kept) > 1)
     restored = f"; restored weights from {_numbers(kept)} (validation loss within one standard error of the best)"
-    return f"{epochs} epoch{'s' * (epochs != 1)}{networks}{restored * (kept != [epochs])}."
+    chosen = kept != [epochs] and any(entry["validation_loss"] is not None for entry in result["targets"])
+    return f"{epochs} epoch{'s' * (epochs != 1)}{networks}{restored * chosen}."
 
 
 def _mean(rows: list[dict[str, Any]], target: Any, name: str) -> float | None:

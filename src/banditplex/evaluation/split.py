@@ -187,7 +187,9 @@ def temporal_split(
     """
     how = check_options(mx, hide, negatives=negatives, each=each, share=share)
     if mx.time is None:
-        raise InputError("Expected a multiplex with times (`time` of from_edges), got one without.")
+        raise InputError(
+            "Expected a multiplex with times (a column time of the table, `time` of from_edges), got one without."
+        )
     cut = np.sort(mx.time)[math.ceil((1 - share) * mx.num_edges) - 1] if after is None else after
     if not isinstance(cut, int | float | np.number):
         cut = np.datetime64(cut, "ns").astype(np.int64)  # the unit of edge times

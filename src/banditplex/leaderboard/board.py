@@ -192,17 +192,17 @@ def verdict(lines: Sequence[Line]) -> str | None:
         return None
     metric = headline(lines)
     ours = number(by_name[OURS].mean[metric])
-    parts, helps, tied = [], True, False
+    parts, helps, tied, unclear = [], True, False, alone is not None
     if alone is not None:
         clear = _clear(alone, metric)
-        before, helps = number(alone.mean[metric]), clear > 0
+        before, helps, unclear = number(alone.mean[metric]), clear > 0, clear == 0
         change = {1: f"rises from {before} to {ours}", -1: f"falls from {before} to {ours}"}
         found = change.get(clear, f"is {ours}, and {before} without them")
         parts.append(f"with the other layers, {HEADS[metric]} {found}{_show(alone, metric, ' ({})', -1)}")
     if rivals:
         best = max(rivals, key=lambda line: line.mean[metric])
         clear = _clear(best, metric)
-        helps = helps and clear >= 0
+        helps, unclear = helps and clear >= 0, unclear and clear >= 0
         many = f"the best of {len(rivals)} other methods" if len(rivals) > 1 else "the other method"
         theirs = number(best.mean[metric])
         tied = clear == 0 and best.mean[metric] > by_name[OURS].mean[metric]
@@ -210,7 +210,7 @@ def verdict(lines: Sequence[Line]) -> str | None:
         judged = {1: "is clearly worse", -1: "is clearly better"}.get(clear, near)
         start = "" if parts else f"{HEADS[metric]} is {ours}; "
         parts.append(f"{start}{many}, {best.method} ({theirs}{_show(best, metric, ', {}')}), {judged}")
-    answer = "banditplex does not help here"
+    answer = f"{'It is not clear whether banditplex helps' if unclear else 'banditplex does not help'} here"
     if helps:
         answer = f"banditplex helps here{', but another method does as well' * tied}"
         if alone is None and clear == 0:  # neither comparison shows it

@@ -139,7 +139,7 @@ def unknown(name: Name, names: Sequence[Name], what: str) -> InputError:
     hint = f". Known {what}s: {listed}" if len(names) else f". There are no {what}s."
     close = near_names(str(name), [str(known) for known in names])
     if close:
-        hint = f"; did you mean {' or '.join(map(repr, close))}?"
+        hint = f"; did you mean {' or '.join(close if isinstance(name, int) else map(repr, close))}?"
     return InputError(f"Unknown {what} {name!r}{hint}")
 
 

@@ -89,7 +89,8 @@ def from_table(
         raise origin.error(error.message, error.edge) from None
     if "duplicates" not in others and others.get("self_loops", "keep") == "keep" and len(table) > mx.num_edges:
         _tell_repeated(mx, origin, ends, codes[0], guessed=guessed)
-    used = {role: str(origin.columns[role]) for role in EDGE_ROLES if origin.columns.get(role, MADE[0]) not in MADE}
+    names = {role: str(origin.columns.get(role, MADE[0])) for role in EDGE_ROLES if role in table.column_names}
+    used = {role: name for role, name in names.items() if name not in (*MADE, role)}  # the usual names need no saying
     return mx.with_metadata(**{COLUMNS: used}) if used else mx
 
 

@@ -11,12 +11,12 @@ from banditplex.arrays import Floats, Ints
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
 from banditplex.multiplex.names import Names
-from banditplex.multiplex.roles import choose_columns
+from banditplex.multiplex.roles import PAIR_ROLES, ROLES, choose_columns
 
 
 def as_pairs(mx: Multiplex, pairs: ArrayLike) -> Ints:
-    """Return pairs (n, 2) of node names as indices."""
-    array = np.asarray(pairs)
+    """Return pairs (n, 2) of node names as indices; columns of a table go by their usual names, if they have these."""
+    array = np.asarray(_source_first(pairs))
     if array.size == 0:
         return np.empty((0, 2), np.int64)
     if array.ndim != 2 or array.shape[1] != 2:
@@ -28,6 +28,17 @@ def as_pairs(mx: Multiplex, pairs: ArrayLike) -> Ints:
     return index
 
 
+def _source_first(pairs: ArrayLike) -> Any:
+    """Return a table of pairs with the column of sources first, if its two columns say which that is."""
+    if not isinstance(pairs, pd.DataFrame) or pairs.shape[1] != 2:
+        return pairs
+    columns = [str(name) for name in pairs.columns]
+    if not all(any(name.casefold() in ROLES[role] for name in columns) for role in PAIR_ROLES):
+        return pairs
+    names = choose_columns(columns, {}, roles=PAIR_ROLES)
+    return pairs.set_axis(columns, axis=1)[[names[role] for role in PAIR_ROLES]]
+
+
 def as_node(mx: Multiplex, node: Name) -> int:
     """Return the index of a node by its name."""
     return int(_known(mx, np.asarray([node]))[0])
@@ -37,6 +48,8 @@ def _known(mx: Multiplex, nodes: Names) -> Ints:
     if nodes.dtype.kind in "iu" and mx.node_names.dtype == object:
         which = "node_names of the multiplex has the name of each index"
         raise InputError(f"Expected names of nodes, such as {mx.node_names[0]!r}, got {nodes.flat[0]}; {which}.")
+    if nodes.dtype.kind == "f" and mx.node_names.dtype.kind in "iu" and (nodes == np.floor(nodes)).all():
+        nodes = nodes.astype(np.int64)  # as pandas has integers beside a missing value
     try:
         return mx.node_index(nodes)
     except InputError as error:

@@ -68,11 +68,13 @@ def say_held_out(asked: Mapping[str, Any]) -> str:
     train, test = asked["train_edges"], asked["test_edges"]
     if asked.get("after") is not None:
         until = f"up to {asked['after']}, and were tested on {test:,} later"
-        return f"Models saw the {train:,} edges of the targets {until}."
+        return f"Models saw the {train:,} linked pairs of the targets {until}."
     if asked.get("split") == "fixed":
-        return f"Models saw the {train:,} training edges of the targets, and were tested on the {test:,} of the split."
+        return (
+            f"Models saw {train:,} linked pairs of the targets in training, and were tested on {test:,} of the split."
+        )
     share = f"1/{asked['folds']} of the edges of every layer"
-    return f"Each run holds out {share}: it saw {train:,} of {train + test:,} edges of the targets."
+    return f"Each run holds out {share}: it saw {train:,} of {train + test:,} linked pairs of the targets."
 
 
 LARGE = 20_000_000

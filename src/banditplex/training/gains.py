@@ -55,13 +55,14 @@ STEPS = (1.0, 0.5)
 With 0.5, helpers are about 1.35 times as many standard errors above 0. Of permuted layers, 1.4 % are above 2 errors,
 fewer than the 2.3 % of a normal distribution; with 0.25, 2.4 % would.
 """
+FEWEST_EDGES = 5
 LEVEL = 0.95
 
 
 def layer_gains(data: TrainingData, seed: int) -> list[dict[str, Any]]:
     """Return the gains of other layers for each target: one row per target and layer compared, with layer indices.
 
-    Gains are NaN with fewer than two edges to test.
+    Gains are NaN with fewer than `FEWEST_EDGES` edges to test.
     """
     num_layers = data.full_mx.num_layers
     if num_layers == 1:
@@ -84,7 +85,7 @@ def layer_gains(data: TrainingData, seed: int) -> list[dict[str, Any]]:
 
 
 class Estimate(NamedTuple):
-    """A mean with its standard error, from so many edges; NaN without any."""
+    """A mean with its standard error, from so many edges."""
 
     gain: float
     error: float
@@ -92,7 +93,7 @@ class Estimate(NamedTuple):
 
     def interval(self, family: int) -> dict[str, float]:
         """Return the gain, with limits that hold with `LEVEL` for all of a family together."""
-        if self.edges < 2:  # one edge has no deviation
+        if self.edges < FEWEST_EDGES:  # limits would say nothing
             return dict.fromkeys(("gain", "low", "high"), float("nan"))
         reach = float(stdtrit(self.edges - 1, 1 - (1 - LEVEL) / 2 / family)) * self.error
         return {"gain": self.gain, "low": self.gain - reach, "high": self.gain + reach}

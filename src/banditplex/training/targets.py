@@ -25,7 +25,8 @@ def check_task(mx: Multiplex, targets: Sequence[Name] | None, config: Config) ->
         warn(f"Nearly all pairs of nodes are linked in some layer: {which}.")
     others = mx.num_layers - 1
     if others and POLICIES[config.policy].takes_k and not 1 <= config.draw_size <= others:
-        raise InputError(f"Expected k from 1 to {others}, the number of other layers, got {config.k}.")
+        none = "; policy 'none' looks at no other layer" * (config.k == 0)
+        raise InputError(f"Expected k from 1 to {others}, the number of other layers, got {config.k}{none}.")
     options = resolve_layer_options(mx, chosen, config.policy, config.policy_options or {})
     return chosen, replace(config, policy_options=options)
 
