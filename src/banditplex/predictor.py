@@ -129,12 +129,11 @@ class LinkPredictor(Config, Estimator):
             return members.current.data.group.from_first(lambda: stop)
 
         with threads_for(mx.num_edges), training_bar(quiet=not self.verbose, lines=True) as show:
-            before = vars(self).copy()
-            vars(self).pop("_fitted", None)
+            before = self._give()
             try:
                 members = self.make_members(mx, targets, partial(find_panels, tell=searching))
             finally:  # without what `searching` took
-                vars(self).clear()
+                self._give()
                 vars(self).update(before)
             config, data = members.current.config, members.current.data
             unused = not config.weighted and members.current.model.encoder is None
@@ -168,6 +167,11 @@ class LinkPredictor(Config, Estimator):
         self._fitted, self._held_out = learnt
         self._gains_seconds: float | None = None
         self._rows, self._trainer, self._config = members.history, members.current, members.trainers[0].config
+
+    def _give(self) -> dict[str, Any]:
+        """Remove and return what `_take` took: the model is not fitted then."""
+        taken = ("_fitted", "_held_out", "_gains_seconds", "_rows", "_trainer", "_config")
+        return {name: vars(self).pop(name) for name in taken if name in vars(self)}
 
     # Predicting
 

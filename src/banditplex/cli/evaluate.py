@@ -73,11 +73,7 @@ def evaluate(
     trials, folds = usual[0] if trials is None else trials, usual[1] if folds is None else folds
     cut = None if after is None else _time(after, reading.get("date_format"))
     check_choice("--split", split, ("random", "fixed"))
-    if hide == "edge" and split == "random":
-        raise InputError(
-            "Expected --hide to be one of layer, pair, got 'edge', which goes with --split fixed of triples."
-        )
-    check_choice("--hide", hide, SETTINGS["hide"].choices)
+    check_choice("--hide", hide, SETTINGS["hide"].choices[split == "random" :])  # edge: in splits of triples
     folds = folds if after is None and split == "random" else 1
     if quick:
         settings.setdefault("epochs", 20)
