@@ -15,7 +15,7 @@ from banditplex.nn.encoder import CONVOLUTIONS
 from banditplex.nn.relevance import RELEVANCES
 from banditplex.pairs.visibility import HIDE
 from banditplex.training import loop
-from banditplex.training.config import REMOVED, SETTINGS, Config
+from banditplex.training.config import SETTINGS, Config
 from tests.refusals import refuses
 
 SOURCE = Path(banditplex.__file__).parent
@@ -183,17 +183,6 @@ def test_settings_from_a_grid_of_numpy(tmp_path):
     model = LinkPredictor(k=np.array([1, 2])[1], epochs=2, width=4, warmup=0).fit(mx)
     model.save(tmp_path)
     assert LinkPredictor.load(tmp_path).k == 2
-
-
-@pytest.mark.parametrize("name", REMOVED)
-def test_settings_that_were_removed_are_answered_with_what_to_write_instead(name, tmp_path, call):
-    assert name not in SETTINGS
-    with refuses(f"{name} was removed: "):
-        LinkPredictor(**{name: 1})
-    flag = f"--{name.replace('_', '-')}"
-    status, _, error = call("train", "twins", "-o", "run", flag, "1", cwd=tmp_path)
-    assert (status, error.count("\n")) == (2, 1)
-    assert error.startswith(f"banditplex: {flag if '_' in name else name} was removed: ")
 
 
 # The shape of the code

@@ -13,7 +13,6 @@ from banditplex.cli.data import in_flags
 from banditplex.cli.options import PlainCommand, PlainGroup, help_alone, option
 from banditplex.errors import InputError
 from banditplex.terminal import escape, say
-from banditplex.training.config import REMOVED
 from banditplex.training.distributed import is_first, wait_for_first
 from banditplex.version import __version__
 
@@ -72,9 +71,6 @@ def main() -> NoReturn:
 
 def _in_one_line(error: Any) -> str:
     """Return what is wrong with options or arguments, what came, and where to look."""
-    name = getattr(error, "option_name", "").removeprefix("--").removeprefix("no-").replace("-", "_")
-    if name in REMOVED:
-        return in_flags(REMOVED[name])
     text = " ".join(error.format_message().split()).rstrip(".")
     option = getattr(error, "param", None)
     came, words = _given(option), getattr(option, "metavar", None) or ""

@@ -17,7 +17,7 @@ from banditplex.errors import InputError
 from banditplex.multiplex.notes import notes_of, show_files
 from banditplex.multiplex.roles import ALIAS, ALSO, EDGE_ROLES, PAIR_ROLES
 from banditplex.terminal import progress, say
-from banditplex.training.config import REMOVED, SETTINGS
+from banditplex.training.config import SETTINGS
 
 if TYPE_CHECKING:
     from banditplex.evaluation import FixedSplit
@@ -227,7 +227,7 @@ FLAGS: dict[str, str | None] = {
     **{f"{name}=": f"--{name.replace('_', '-')}" for name in (*READING, "context", "width", "evidence")},
     **{f"{name}=True": f"--{name.replace('_', '-')}" for name in (*READING, "exact", "lossy", "resume")},
     **{f"{role}=": f"--columns {ALIAS.get(role, role)}=" for role in EDGE_ROLES},
-    **{name: f"--{name.replace('_', '-')}" for name in (*SETTINGS, *REMOVED, "date_format", "max_size") if "_" in name},
+    **{name: f"--{name.replace('_', '-')}" for name in (*SETTINGS, "date_format", "max_size") if "_" in name},
     **dict.fromkeys(("overwrite=True", "force=True"), "--force"),
     "read with format=": "read with --from",
     "write with format=": "write with --to",

@@ -270,25 +270,24 @@ def _with_our_hints() -> Iterator[None]:
 @_with_our_hints()
 def _say_unused_layer(pairs: Path, used: str | None, layers: "Sequence[str]") -> None:
     """Say that the column of layers in a table of pairs is not looked at, if there is one."""
-    from banditplex.io.tables.reading import header_of
-    from banditplex.multiplex.options import TableOptions
-
-    names = header_of(pairs, TableOptions()) if pairs.is_file() else []
-    column = used or next((name for name in names if name.casefold() in ("layer", "relation")), None)
+    column = used or next((name for name in _header(pairs) if name.casefold() in ("layer", "relation")), None)
     if column is not None:
         where = f"layer {layers[0]!r}" if len(layers) == 1 else f"each of {len(layers)} layers"
         say(f"{pairs}: the column {column!r} is not looked at; every pair is predicted in {where}.")
 
 
-def _columns_in(path: Path, used: Mapping[str, str]) -> dict[str, str]:
-    """Return those columns of the data of a run, by role, that another table has, too."""
+def _header(path: Path) -> Sequence[str]:
+    """Return the names of the columns of a table; none if it is another file."""
     from banditplex.io.tables.files import SUFFIXES
     from banditplex.io.tables.reading import header_of
     from banditplex.multiplex.options import TableOptions
 
-    if not path.is_file() or not path.name.lower().endswith(SUFFIXES):
-        return {}
-    names = header_of(path, TableOptions())
+    return header_of(path, TableOptions()) if path.is_file() and path.name.lower().endswith(SUFFIXES) else ()
+
+
+def _columns_in(path: Path, used: Mapping[str, str]) -> dict[str, str]:
+    """Return those columns of the data of a run, by role, that another table has, too."""
+    names = _header(path)
     return {role: name for role, name in used.items() if role in EDGE_ROLES and name in names}
 
 

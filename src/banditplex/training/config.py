@@ -14,8 +14,6 @@ from banditplex.errors import InputError
 from banditplex.pairs.visibility import HIDE, Visibility
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from banditplex.multiplex import Multiplex
     from banditplex.nn.encoder import Convolution
     from banditplex.nn.panels import Panels
@@ -89,37 +87,11 @@ MAX_ROUNDS, ENSEMBLE_ROUNDS = 64, 16
 16 batches and three networks instead of 64 and four, in 20 fits: hard MRR -.0013 ± .0015, ROC-AUC -.0005 ± .0005.
 """
 _LAYERS, _NETWORK = "Which layers are drawn", "Network"
-REMOVED = {  # settings of earlier versions, and what to write instead
-    "memory": "memory was removed: leave it out; a smaller batch_size, fewer targets or evidence='drawn' need less.",
-    "shard_layers": "shard_layers was removed: leave it out; each process that torchrun starts holds all layers.",
-    "regression": "regression was removed: leave it out; members=1 trains a network without one.",
-    "rotations": "rotations was removed: leave it out; members=1 trains a network without them.",
-    "negative_nodes": "negative_nodes was removed: leave it out; negatives are pairs of all nodes.",
-    "unknown_share": "unknown_share was removed: leave it out; `prior` says how many links are unknown.",
-    "warm_start": "warm_start was removed: leave it out; `fit` starts anew, and context= shows new edges to a model.",
-    **{
-        name: f"{name} was removed: leave it out; it is always {value} ({place})."
-        for name, value, place in (
-            ("ema_decay", 0.98, "EMA_DECAY in training/optimizer.py"),
-            ("layer_decay", 1.0, "LAYER_DECAY in training/optimizer.py"),
-            ("max_node_embeddings", 2000, "MAX_NODE_EMBEDDINGS in nn/encoder.py"),
-            ("max_rounds", "64 or 16", "MAX_ROUNDS in training/config.py"),
-            ("rank", 2, "RANK in nn/model.py"),
-        )
-    },
-}
 
 
 @dataclass(kw_only=True, repr=False, eq=False)
 class Config:
     """All settings of training; the defaults are those of the benchmarks. Values are checked by `checked`."""
-
-    def __new__(cls, **settings: Any) -> "Self":
-        """Refuse settings that were removed, with a line that says what to write instead."""
-        for name in settings:
-            if name in REMOVED:
-                raise InputError(REMOVED[name])
-        return super().__new__(cls)
 
     policy: str = setting(
         "default", "Policy that decides which layers are drawn.", choices=tuple(POLICIES), closed=False, group=_LAYERS

@@ -55,7 +55,7 @@ STEPS = (1.0, 0.5)
 With 0.5, helpers are about 1.35 times as many standard errors above 0. Of permuted layers, 1.4 % are above 2 errors,
 fewer than the 2.3 % of a normal distribution; with 0.25, 2.4 % would.
 """
-FEWEST_EDGES = 5
+FEWEST_EDGES = 5  # with fewer to test, limits say nothing
 LEVEL = 0.95
 
 
@@ -93,7 +93,7 @@ class Estimate(NamedTuple):
 
     def interval(self, family: int) -> dict[str, float]:
         """Return the gain, with limits that hold with `LEVEL` for all of a family together."""
-        if self.edges < FEWEST_EDGES:  # limits would say nothing
+        if self.edges < FEWEST_EDGES:
             return dict.fromkeys(("gain", "low", "high"), float("nan"))
         reach = float(stdtrit(self.edges - 1, 1 - (1 - LEVEL) / 2 / family)) * self.error
         return {"gain": self.gain, "low": self.gain - reach, "high": self.gain + reach}
@@ -142,8 +142,7 @@ class Comparison:
 
     def estimates(self, layers: Ints) -> list[Estimate]:
         """Return what half of each of some layers (m,) adds, each fold by regressions fitted to the others."""
-        without, added = (self.logits(each) for each in self.columns(layers))
-        return self.estimates_of(without, added)
+        return self.estimates_of(*self.logits_with(layers))
 
     def estimates_of(self, without: Tensor, added: Tensor) -> list[Estimate]:
         """Return what half of the way from logits without (1, n) to those with each layer (m, n) adds."""
@@ -151,8 +150,7 @@ class Comparison:
 
     def falls(self, layers: Ints) -> Floats:
         """Return how far the losses of pairs fall with each of some layers (m,), and weight: (m, steps, n)."""
-        without, added = (self.logits(each) for each in self.columns(layers))
-        return falls_between(without, added, self.label)
+        return falls_between(*self.logits_with(layers), self.label)
 
     def falls_of(self, number: int, alone: Tensor, both: Tensor) -> Floats:
         """Return the same for the pairs of a fold, by columns without (1, n, F) and with each layer (m, n, G)."""
@@ -163,6 +161,11 @@ class Comparison:
         """Return the losses (B, n) of the pairs by regressions on columns (B, n, F), each fold by the others."""
         found: Floats = _log_loss(self.logits(columns), self.label).cpu().numpy()
         return found
+
+    def logits_with(self, layers: Ints) -> tuple[Tensor, Tensor]:
+        """Return the logits of the pairs by the target layer alone (1, n), and with each other layer (m, n)."""
+        alone, both = self.columns(layers)
+        return self.logits(alone), self.logits(both)
 
     def logits(self, columns: Tensor) -> Tensor:
         """Return the logits (B, n) of the pairs by regressions on columns (B, n, F), each fold by the others."""

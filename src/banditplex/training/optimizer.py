@@ -50,7 +50,7 @@ class FlatAdamW:
         self, model: nn.Module, ema_model: nn.Module, config: Config, num_steps: int, num_edges: int = 0,
         group: Group = ALONE,
     ) -> None:  # fmt: skip
-        self._group, self.num_done, self.num_sent = group, 0, 0  # steps done, gradients sent in the last one
+        self._group, self.num_done = group, 0
         self._sums: list[Tensor] = []  # of the gradients of each step
         self._config, self._num_steps, self.rate = config, num_steps, config.learning_rate
         averages = dict(ema_model.named_parameters())
@@ -121,7 +121,6 @@ class FlatAdamW:
         rows = [at if some else every for some in self._of_layers]
         parts = [gradient[row] for gradient, row in zip(self._gradients, rows, strict=True)]
         total = self._group.add_up(torch.cat([part.flatten() for part in parts]))
-        self.num_sent = len(total)
         found = torch.split(total, [part.numel() for part in parts])
         for gradient, row, part, values in zip(self._gradients, rows, parts, found, strict=True):
             gradient[row] = values.view_as(part)
