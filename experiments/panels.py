@@ -10,6 +10,7 @@ of all panels, `right` those that are known to help, `proven` those that `layer_
 among them that do not.
 """
 
+import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,7 +22,8 @@ import pandas as pd
 
 from banditplex.datasets import groups, similar_layer
 from banditplex.errors import InputError
-from banditplex.evaluation import roc_auc, split
+from banditplex.evaluation import split
+from banditplex.evaluation.protocol import score_split
 from banditplex.markdown import markdown_table, number
 from banditplex.multiplex import Multiplex, Name
 from banditplex.predictor import LinkPredictor
@@ -38,6 +40,7 @@ WAYS = ("none", "uniform", "exp3+", "default", "exhaustive", "all", "oracle")
 SLOW = ("exhaustive", "all")
 GROUP, TARGETS = 5, 3
 KEPT = 0.95  # share of edges that a near copy keeps
+MEASURED = ("roc_auc", "mrr")
 MIN_EDGES = 50
 """Edges of a layer that may be one of several targets."""
 
@@ -105,15 +108,15 @@ def load(
     if not name.startswith("groups-"):
         mx = comparison.load(name, seed, directed=directed)
         return mx, None if targets is None else of_all_sizes(mx, targets)
-    _, count, kind, copies = (*name.split("-"), "independent", "0")[:4]
-    if not (count.isdigit() and copies.isdigit()):
+    found = re.fullmatch(r"groups-(\d+)(?:-(disjoint|copied))?(?:-near-(\d+))?", name)
+    if found is None:
         raise InputError(f"Expected a number of layers, such as groups-60 or groups-15-near-6, got {name!r}.")
+    count, overlap, copies = found.groups()
     size = int(count)
     nodes = nodes or max(400, size)  # with 400 nodes, a thousand layers would leave no pair without an edge
-    overlap: Any = "independent" if kind == "near" else kind
     sizes: dict[str, Any] = {"num_nodes": nodes, "edges_per_layer": 2 * nodes, "noise_layers": size % group}
-    mx = groups(size, group, **sizes, overlap=overlap, seed=seed)
-    if kind == "near":
+    mx = groups(size, group, **sizes, overlap=overlap or "independent", seed=seed)
+    if copies:
         mx = with_near_copies(mx, [f"g{number}-1" for number in range(TARGETS)], int(copies), seed)
     return mx, [f"g{number}-0" for number in range(TARGETS)]
 
@@ -160,7 +163,7 @@ def comparing(few: int) -> Iterator[None]:
 def measure(task: Fit) -> Iterator[Row]:
     """Yield the row of one way on one split."""
     mx, given = load(task.data, task.seed, nodes=task.nodes, targets=task.targets, group=task.group)
-    parts = split(mx, hide=task.hide, seed=task.seed)
+    parts = split(mx, hide=task.hide, seed=task.seed, negatives="hard")
     targets = given or testable(parts)
     helpers: Mapping[Name, Any] = mx.metadata.get("relevant", {})
     settings: dict[str, Any] = {"hide": task.hide, "seed": task.seed}
@@ -177,11 +180,12 @@ def measure(task: Fit) -> Iterator[Row]:
         with comparing(mx.num_layers if task.way == "exhaustive" else find.FEW):
             models = [LinkPredictor(**settings).fit(parts.train, targets)]
     seconds = perf_counter() - began
-    auc = []
-    for place, target in enumerate(targets):
-        pairs, label = parts.test(target)
-        auc.append(roc_auc(label, models[place % len(models)].score_pairs(mx.node_names[pairs], target)))
-    row = {"data": task.data, "hide": task.hide, "way": task.way, "seed": task.seed, "roc_auc": float(np.mean(auc))}
+    found = [
+        score_split(models[place % len(models)], parts, [target], metrics=MEASURED)[0]
+        for place, target in enumerate(targets)
+    ]
+    row = {"data": task.data, "hide": task.hide, "way": task.way, "seed": task.seed}
+    row |= {name: float(np.mean([each[name] for each in found])) for name in MEASURED}
     row |= {"seconds": seconds, "targets": len(targets), "compared": np.nan, "used": np.nan}
     row |= {"right": np.nan, "helpers": np.nan, "proven": np.nan, "false": np.nan}
     if task.way != "oracle":

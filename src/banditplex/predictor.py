@@ -353,13 +353,13 @@ class LinkPredictor(Config, Estimator):
         """Which layers help: one row per target and layer, the largest gain of a target first.
 
         `gain` is how far the log loss per pair falls when the layer is added to a model of the target layer alone, with
-        all its weight or, if that proves nothing, with half of it; `low` and `high` are its limits (95 %, for all
-        layers and targets together); `helps` says whether low > 0. Pairs that estimate a gain were not used to choose
-        the layer: with at most 40 other layers all are compared, across folds of the edges; with more, 8 are chosen
-        without the pairs of a fold and tested on that fold. Computed when first asked for.
+        all its weight or, if that proves nothing, with half of it (`weight`: 1 or .5); `low` and `high` are its limits
+        (95 %, for all layers and targets together); `helps` says whether low > 0. Pairs that estimate a gain were not
+        used to choose the layer: with at most 40 other layers all are compared, across folds of the edges; with more, 8
+        are chosen without the pairs of a fold and tested on that fold. Computed when first asked for.
         """
         names = self._check_fitted().layer_names
-        columns = ["target", "layer", "gain", "low", "high", "helps"]
+        columns = ["target", "layer", "gain", "low", "high", "weight", "helps"]
         table = pd.DataFrame(self._gains(), columns=columns)
         table = table.sort_values(["target", "gain"], ascending=[True, False], kind="stable", ignore_index=True)
         for column in columns[:2]:

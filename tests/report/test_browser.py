@@ -151,7 +151,7 @@ def test_losses_of_several_networks_are_a_mean_with_a_band(opened, tmp_path):
     rows = [
         row | {"train_loss": losses[row["epoch"] - 1], "member": 1 + (row["epoch"] > 3)} for row in history(epochs=5)
     ]
-    gains = pd.DataFrame([], columns=["target", "layer", "gain", "low", "high", "helps"])
+    gains = pd.DataFrame([], columns=["target", "layer", "gain", "low", "high", "weight", "helps"])
     data = collect_graph(small(), "two networks", None, gains)
     data["history"] = collect_history(rows, LIKELY, small()) | {"kept_epochs": [2, 5]}
     data["about"] = {"command": "banditplex train " + "long-name " * 20, "settings": []}
@@ -279,7 +279,7 @@ def test_results_are_saved_as_json_and_csv(page, data, run):
 
 def test_overlap_has_a_fixed_scale(opened, tmp_path):
     """Jaccard indices of 1/3 and 1/2 are a third and a half of the way from the lowest colour to that of 1."""
-    gains = pd.DataFrame([], columns=["target", "layer", "gain", "low", "high", "helps"])
+    gains = pd.DataFrame([], columns=["target", "layer", "gain", "low", "high", "weight", "helps"])
     write_page(tmp_path / "small.html", collect_graph(small(), "small", None, gains))
     with opened(tmp_path / "small.html") as page:
         canvas = page.locator("#multiplex .matrix canvas")
@@ -601,14 +601,16 @@ def many_layers(number):
     names = list(mx.layer_names)
     likely = pd.DataFrame(rng.dirichlet(np.full(number, 0.05), number), index=names, columns=names)
     others = [[names[(i + 1 + j) % number] for j in range(8)] for i in range(number)]
-    gains = [(name, layer, 0.02, 0.0, 0.04, True) for name, each in zip(names, others, strict=True) for layer in each]
+    gains = [
+        (name, layer, 0.02, 0.0, 0.04, 1.0, True) for name, each in zip(names, others, strict=True) for layer in each
+    ]
     numbers = {"train_loss": 0.5, "validation_loss": 0.6, "validation_accuracy": 0.7, "regret": 1.0}
     history = [
         {"epoch": epoch, "layer": name, **numbers, "inclusion": dict.fromkeys(each, 0.1), "layer_loss": {}}
         for epoch in range(1, 21)
         for name, each in zip(names, others, strict=True)
     ]
-    table = pd.DataFrame(gains, columns=["target", "layer", "gain", "low", "high", "helps"])
+    table = pd.DataFrame(gains, columns=["target", "layer", "gain", "low", "high", "weight", "helps"])
     part = {
         "ranked": 19_900, "possible": 19_900, "chosen": "all pairs", "prior": 0.002, "unknown": 19_860,
         "types": None, "supposed": [],

@@ -353,8 +353,8 @@ def test_a_page_of_37_layers_is_below_3_mb():
          "regret": 1.0, "inclusion": dict.fromkeys(names, 0.1), "layer_loss": dict.fromkeys(names, 0.2)}
         for epoch in range(1, 101) for name in names
     ]  # fmt: skip
-    pairs = [(a, b, 0.1, 0.0, 0.2, True) for a in names for b in names if a != b]
-    gains = pd.DataFrame(pairs, columns=["target", "layer", "gain", "low", "high", "helps"])
+    pairs = [(a, b, 0.1, 0.0, 0.2, 1.0, True) for a in names for b in names if a != b]
+    gains = pd.DataFrame(pairs, columns=["target", "layer", "gain", "low", "high", "weight", "helps"])
     part = {
         "target": 0, "ranked": 79_800, "possible": 79_800, "chosen": "all pairs", "prior": 0.004, "unknown": 79_500,
         "types": None, "base": -2.0, "supposed": [],

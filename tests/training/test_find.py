@@ -13,7 +13,7 @@ from banditplex.nn.panels import Panels
 from banditplex.training import find
 from banditplex.training.config import Config
 from banditplex.training.find import find_panels, helpful
-from banditplex.training.gains import STEPS, Comparison, Estimate, Folds, first_clear
+from banditplex.training.gains import STEPS, Comparison, Estimate, Folds, first_clear, layer_gains
 
 SIZES = {"num_nodes": 200, "num_communities": 8, "edges_per_layer": 500}
 
@@ -182,7 +182,25 @@ def test_half_the_weight_counts_where_the_whole_proves_nothing():
         2,
     ]
     nothing = first_clear([unclear, Estimate(0.0, 0.1, 1e9)], 1)
-    assert nothing == pytest.approx({"gain": 0, "low": -0.196, "high": 0.196}, abs=1e-4)
+    assert nothing == pytest.approx({"gain": 0, "low": -0.196, "high": 0.196, "weight": 0.5}, abs=1e-4)
+    assert first_clear([clear, half], 1)["weight"] == 1
+
+
+@pytest.mark.parametrize(("layers", "tested"), [(38, 37), (60, 32)])
+def test_limits_hold_for_all_layers_that_are_tested(monkeypatch, layers, tested):
+    """With whole and half of up to 40 others, or of the 8 best in each of four folds, beside each of all layers."""
+    families, interval = set(), Estimate.interval
+
+    def noted(self, family):
+        families.add(family)
+        return interval(self, family)
+
+    monkeypatch.setattr(Estimate, "interval", noted)
+    mx = groups(layers, 2, num_nodes=40, edges_per_layer=60, num_communities=4, seed=0)
+    data = bx.LinkPredictor(device="cpu").make_trainer(mx, ["g0-0"]).data
+    found = layer_gains(data, 0)
+    assert families == {2 * layers * tested}
+    assert len(found) <= tested
 
 
 def test_the_mean_fall_and_its_error_by_hand():
@@ -272,21 +290,44 @@ def test_layers_of_panels_come_first():
     assert Panels({3: (), 1: (2,)}).targets.tolist() == [1, 3]
 
 
+class Looked:
+    """Of four pairs, the second and the last are in fold 1; what a comparison of layers without a fold finds."""
+
+    target, fold = 7, torch.tensor([0, 1, 2, 1])
+
+    def __init__(self, alone, more):
+        self.alone, self.more, self.looked = alone, more, []
+
+    def within(self, graph, at):
+        self.looked.append((graph, at.tolist()))
+        return self
+
+    def logits_with(self, layers):
+        return torch.zeros(1, 4), torch.zeros(len(layers), 4)
+
+    def estimates_of(self, without, added):
+        return self.alone
+
+    def gains_beside(self, logits):
+        return self.more
+
+    def choose(self, layers):
+        folds = Folds.__new__(Folds)
+        folds._graphs, folds._promising = ["all", "without fold 1"], {7: [np.array([1]), layers]}
+        return folds._choose(self, 1).tolist()
+
+
 def test_layers_are_chosen_without_the_pairs_of_the_fold_that_tests_them():
-    """Of four pairs, the second and the last are in fold 1; layers come in the order of their gain over its error."""
-    looked = []
+    """They come in the order of their gain over its error."""
+    alone = [Estimate(gain, error, 9.0) for gain, error in ((0.25, 0.1), (0.3, 0.1), (0.4, 1.0))]
+    look = Looked(alone, [0.3, 0.25, 0.4])
+    assert look.choose(np.array([3, 4, 5])) == [4, 3, 5]
+    assert look.looked == [("without fold 1", [0, 2])]
 
-    class Whole:
-        target, fold = 7, torch.tensor([0, 1, 2, 1])
 
-        def within(self, graph, at):
-            looked.append((graph, at.tolist()))
-            return self
-
-        def estimates(self, layers):
-            return [Estimate(gain, error, 9.0) for gain, error in ((0.2, 0.1), (0.3, 0.1), (0.4, 1.0))]
-
-    folds = Folds.__new__(Folds)
-    folds._graphs, folds._promising = ["all", "without fold 1"], {7: [np.array([1]), np.array([3, 4, 5])]}
-    assert folds._choose(Whole(), 1).tolist() == [4, 3, 5]
-    assert looked == [("without fold 1", [0, 2])]
+def test_copies_are_tested_after_what_is_new():
+    """Of nine layers the last seems to help by one error alone; the second to fifth add 2 % of their gain."""
+    gains = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.1)
+    more = [0.9, 0.016, 0.014, 0.012, 0.01, 0.4, 0.3, 0.25, 0.1]
+    look = Looked([Estimate(gain, 0.1, 9.0) for gain in gains], more)
+    assert look.choose(np.arange(10, 19)) == [10, 15, 16, 17, 11, 12, 13, 14]

@@ -53,7 +53,8 @@ ARGUMENTS = {"hide": ANYTHING, "policy_options": (type(None), {"*": ANYTHING})}
 _MODERATE = number(-1e9, 1e9)
 _POSITIVE = Kind("a number above 0", lambda value: value > 0)
 _GAIN = {
-    "target": whole(0), "layer": whole(0), "gain": ANY_NUMBER, "low": ANY_NUMBER, "high": ANY_NUMBER, "helps": bool
+    "target": whole(0), "layer": whole(0), "gain": ANY_NUMBER, "low": ANY_NUMBER, "high": ANY_NUMBER,
+    "weight": _POSITIVE, "helps": bool,
 }  # fmt: skip
 SCHEMA = {
     "format": int, "config": {"*": ANYTHING}, "arguments": ARGUMENTS, "directed": bool, "layer_names": DISTINCT_NAMES,
@@ -124,7 +125,7 @@ def check_sizes(
         raise FormatError(f"expected weights of {config.depth} convolutions (depth), got {got}", path=path)
 
 
-FORMAT = 13
+FORMAT = 14
 Row = dict[str, Any]
 GRAPH = ("edge_index", "layer_offsets", "weight", "time", "node_features")
 

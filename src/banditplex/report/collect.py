@@ -204,7 +204,7 @@ def collect_graph(mx: Multiplex, data: str, truth: Any, gains: pd.DataFrame) -> 
     """Return what every page has: title, layers, the multiplex at a glance, gains, and the known truth (or None)."""
     gains = gains.sort_values(["helps", "gain"], ascending=False, kind="stable")
     columns: Data = {name: [mx.layer_index(each) for each in gains[name]] for name in ("target", "layer")}
-    columns |= {name: pack(gains[name].to_numpy(float)) for name in ("gain", "low", "high")}
+    columns |= {name: pack(gains[name].to_numpy(float)) for name in ("gain", "low", "high", "weight")}
     return {
         "title": as_title(data),
         "layers": [str(name) for name in mx.layer_names],

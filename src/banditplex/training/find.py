@@ -18,7 +18,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from banditplex.arrays import Floats, Ints
 from banditplex.backend.compiling import map_on_cpu
@@ -36,7 +35,7 @@ from banditplex.rng import stream
 from banditplex.training.batches import TARGETS
 from banditplex.training.config import Config
 from banditplex.training.data import MOST_EXAMPLES, TrainingData, choose_device, count_examples, prepare
-from banditplex.training.gains import Comparison
+from banditplex.training.gains import NEW, Comparison
 from banditplex.training.loop import Trainer
 from banditplex.training.screening import promising_layers
 from banditplex.training.setup import make_trainer
@@ -63,14 +62,6 @@ CLEAR = 2.75
 With 500 layers in groups of 3, half copied, pairs hidden, 97 % of the helpers pass and .4 % of other layers; with whole
 layers and 2 errors, 82 % and .4 % would.
 """
-NEW = 0.03
-"""Share of what half of it gains alone that a layer must add beside those before it: a copy of one adds nothing.
-
-Where one of four helpers has 6 or 14 near copies, each helper is pooled once in 24 fits; without this rule, 57 of 72
-others are, and 138 copies too many. Of 252 helpers in groups of 8, half copied, 215 are pooled instead of 231, and 234
-instead of 238 with pairs hidden; with .05, 196 and 228. Panels become smaller by it, and ROC-AUC stays as it is.
-"""
-
 Tell = Callable[[float, Trainer | None], Any]
 """Called with the share of the search that is done, from 0 to 1, and the small network while bandits explore."""
 
@@ -140,15 +131,8 @@ def helpful(compare: Comparison, layers: Ints) -> tuple[int, ...]:
     clear = sorted(clear, key=lambda place: -alone[place].gain)[:MOST_ORDERED]
     if not clear:
         return ()
-    more = gains_beside(compare, torch.cat([without, added[clear]]))
+    more = compare.gains_beside(torch.cat([without, added[clear]]))
     return tuple(int(layers[place]) for place, gain in zip(clear, more, strict=True) if gain > NEW * alone[place].gain)
-
-
-def gains_beside(compare: Comparison, logits: Tensor) -> list[float]:
-    """Return what each of some logits (m, n) but the first adds to a regression on those before it."""
-    before = torch.ones(len(logits), len(logits), dtype=logits.dtype, device=logits.device).tril()
-    losses = compare.losses(logits.T * before.unsqueeze(1))  # (m, n, m): each with those before it, the others 0
-    return [compare.estimate(fall).gain for fall in losses[:-1] - losses[1:]]
 
 
 def pooled_losses(

@@ -20,8 +20,8 @@
   const gains = (() => {
     const table = data.gains;
     if (!table) return [];
-    const [gain, low, high] = ["gain", "low", "high"].map((name) => page.unpack(table[name]));
-    return table.target.map((target, i) => ({ target, layer: table.layer[i], gain: gain[i], low: low[i], high: high[i], helps: table.helps[i] === 1 }));
+    const [gain, low, high, weight] = ["gain", "low", "high", "weight"].map((name) => page.unpack(table[name]));
+    return table.target.map((target, i) => ({ target, layer: table.layer[i], gain: gain[i], low: low[i], high: high[i], weight: weight[i], helps: table.helps[i] === 1 }));
   })();
   const byTarget = new Map();
   gains.forEach((row) => byTarget.set(row.target, [...(byTarget.get(row.target) ?? []), row]));
@@ -353,7 +353,7 @@
       el("p", { class: "sub" }, mx ? [nodes, page.plural(layers.length, "layer"), page.plural(mx.edges, "edge"), mx.directed ? "directed" : "undirected"].join(" · ") : ""),
       el("ul", { class: "findings" }, (data.findings ?? []).filter((each) => each.length).map((each) => el("li", {}, each.map(said)))),
       el("p", { class: "save" }, save("Save results as JSON", () => page.download(`${name}.json`, JSON.stringify(results(), null, 1), "application/json")),
-        gains.length ? save("Gains as CSV", () => page.download(`${name}-gains.csv`, page.csv(["target", "layer", "gain", "low", "high", "helps"], gains.map((row) => [layers[row.target], layers[row.layer], row.gain, row.low, row.high, row.helps])))) : null,
+        gains.length ? save("Gains as CSV", () => page.download(`${name}-gains.csv`, page.csv(["target", "layer", "gain", "low", "high", "weight", "helps"], gains.map((row) => [layers[row.target], layers[row.layer], row.gain, row.low, row.high, row.weight, row.helps])))) : null,
         data.links?.targets.length ? save("Links as CSV", () => page.download(`${name}-links.csv`, page.csv(...page.allLinks()))) : null));
     document.getElementById("foot").textContent = `Made by banditplex ${data.version}. This page loads nothing from elsewhere. Charts: Apache ECharts ${echarts.version}.`;
   }
