@@ -95,21 +95,6 @@ def test_has_edges_agrees_with_a_plain_loop(mx):
         assert mx.has_edges(pairs, layer).tolist() == expected
 
 
-@given(mx=multiplexes())
-def test_adjacency_agrees_with_networkx(mx):
-    adjacency = mx.adjacency
-    for index, layer in enumerate(mx.layer_names):
-        graph = nx.DiGraph() if mx.directed else nx.Graph()
-        graph.add_nodes_from(range(mx.num_nodes))
-        graph.add_edges_from(mx.edges(layer).T.tolist())
-        for node in graph:
-            assert adjacency.of(index, node).tolist() == sorted(graph[node])
-    ends = mx.edge_index[:, adjacency.edge]
-    rows = np.repeat(adjacency.nodes, adjacency.degrees)
-    assert ((ends[0] == rows) & (ends[1] == adjacency.neighbours)
-            | (ends[1] == rows) & (ends[0] == adjacency.neighbours)).all()  # fmt: skip
-
-
 # What is made from it
 
 
@@ -278,7 +263,7 @@ def test_equality_sees_every_part(mx):
 
 @given(mx=multiplexes(metadata=True))
 def test_it_travels_by_pickle_and_copy(mx):
-    _ = mx.adjacency, mx.node_index(mx.node_names)  # caches, which need not travel
+    _ = mx.type_index, mx.node_index(mx.node_names)  # caches, which need not travel
     for back in (pickle.loads(pickle.dumps(mx)), copy.deepcopy(mx), copy.copy(mx)):
         assert back == mx
         assert back.metadata == mx.metadata
@@ -302,7 +287,7 @@ def test_memory_never_grows_with_layers_times_nodes():
     layer = rng.integers(0, num_layers, num_edges)
     tracemalloc.start()
     mx = Multiplex.from_edges(*columns, layer, num_nodes=num_nodes, layer_names=range(num_layers))
-    _ = mx.adjacency, mx.summary(), mx.union(), mx.to_undirected(), mx.subset(layers=range(0, num_layers, 2))
+    _ = mx.summary(), mx.union(), mx.to_undirected(), mx.subset(layers=range(0, num_layers, 2))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert mx.num_layers == num_layers

@@ -1,7 +1,6 @@
-"""Check, sort and merge edges, the pure functions behind `Multiplex.from_edges`; neighbour lists; types in layers."""
+"""Check, sort and merge edges, the pure functions behind `Multiplex.from_edges`; types in layers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -270,53 +269,6 @@ def _refuse(wrong: Bools, values: Numbers, expected: str) -> None:
     if wrong.any():
         edge = int(np.argmax(wrong))
         raise EdgeError(f"Expected {expected}, got {values[edge]}", edge)
-
-
-@dataclass(frozen=True)
-class Adjacency:
-    """Neighbour lists of every node that has a neighbour, in every layer.
-
-    A row is one active node of one layer. Rows `offsets[l]` to `offsets[l + 1] - 1` belong to layer l. Row r is
-    node `nodes[r]` (sorted within a layer), and its neighbours are `neighbours[indptr[r]:indptr[r + 1]]`, sorted.
-    `edge` is the position of each neighbour's edge in `Multiplex.edge_index`. A directed edge makes its destination
-    a neighbour of its source; an undirected edge counts in both directions. Memory grows with edges and active
-    nodes, not with layers x nodes.
-    """
-
-    offsets: Ints  # (num_layers + 1,)
-    nodes: Ints  # (rows,)
-    indptr: Ints  # (rows + 1,)
-    neighbours: Ints
-    edge: Ints
-
-    def of(self, layer: int, node: int) -> Ints:
-        """Return the neighbours of node index `node` in layer index `layer`."""
-        low, high = self.offsets[layer], self.offsets[layer + 1]
-        row = low + np.searchsorted(self.nodes[low:high], node)
-        if row == high or self.nodes[row] != node:
-            return np.empty(0, np.int64)
-        return self.neighbours[self.indptr[row] : self.indptr[row + 1]]
-
-    @property
-    def degrees(self) -> Ints:
-        """Number of neighbours of each row."""
-        return np.diff(self.indptr)
-
-
-def build_adjacency(edges: Ints, offsets: Ints, num_nodes: int, *, directed: bool) -> Adjacency:
-    """Build neighbour lists from sorted edges (2, E) and layer offsets (L + 1,)."""
-    first = np.arange(len(offsets)) * num_nodes  # keys of rows, layer by layer
-    layer, edge, ends = np.repeat(first[:-1], np.diff(offsets)), np.arange(edges.shape[1]), edges
-    if not directed:
-        other = edges[0] != edges[1]  # a self loop is one neighbour, not two
-        ends, edge = np.append(edges, edges[::-1, other], axis=1), np.append(edge, edge[other])
-        layer = np.append(layer, layer[other])
-        order = np.lexsort((ends[1], layer + ends[0]))
-        layer, edge, ends = layer[order], edge[order], ends[:, order]
-    key = layer + ends[0]
-    starts = np.flatnonzero(np.diff(key, prepend=-1))
-    rows = np.searchsorted(key[starts], first).astype(np.int64, copy=False)
-    return Adjacency(rows, ends[0, starts], np.append(starts, len(key)), ends[1], edge)
 
 
 def linked_types(mx: "Multiplex") -> Ints:

@@ -238,11 +238,6 @@ class Multiplex:
         wanted = low * self.num_nodes + high
         return np.append(known, -1)[np.searchsorted(known, wanted)] == wanted
 
-    @cached_property
-    def adjacency(self) -> build.Adjacency:
-        """Compressed neighbour lists of all layers, built on first access."""
-        return build.build_adjacency(self.edge_index, self.layer_offsets, self.num_nodes, directed=self.directed)
-
     def summary(self) -> "Summary":
         """Return edges, active nodes, density and overlap with other layers, layer by layer."""
         from banditplex.multiplex.summary import summarise
