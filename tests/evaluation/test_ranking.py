@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from banditplex import LinkPredictor, Multiplex
-from banditplex.evaluation import FixedSplit, Split, filtered_ranking, filtered_ranks, metrics
+from banditplex.evaluation import FixedSplit, Split, filtered_ranking, metrics
 from tests.refusals import refuses
 
 
@@ -60,12 +60,6 @@ def test_ranks_by_hand():
     assert valid.pooled["mrr"] == 1
     with refuses("part", "valid, test", "'train'"):
         filtered_ranking(Table({"r": score}, "abcde"), data, part="train")
-
-
-def test_the_pure_function_counts_ties_half_and_not_the_candidate_itself():
-    score, own = [[3, 1, 2, 2, 2], [0, 0, 0, 0, 0]], [3, 0]
-    assert filtered_ranks(score, own, np.zeros((2, 5))).tolist() == [1 + 1 + 2 / 2, 1 + 4 / 2]
-    assert filtered_ranks(score, own, [[1, 0, 1, 1, 0], [0, 1, 1, 0, 0]]).tolist() == [1 + 1 / 2, 1 + 2 / 2]
 
 
 def random_data(*, directed=True, seed=0):

@@ -329,22 +329,6 @@ def filtered_ranking(
     return LayerMetrics(by_layer, rank_metrics(np.concatenate(list(found.values())), FILTERED_AT), mean)
 
 
-def filtered_ranks(score: ArrayLike, own: ArrayLike, left_out: ArrayLike) -> Floats:
-    """Return the mean rank (q,) of one candidate in each row of scores (q, n).
-
-    It is 1 + the number of others with a higher score + half the number of others with the same. Parameters: the index
-    `own` (q,) of the candidate that is ranked; `left_out` (q, n), which of the others are not counted.
-
-    >>> filtered_ranks([[0.9, 0.5, 0.5, 0.1]], [1], [[True, False, False, False]])
-    array([1.5])
-    """
-    values, others = np.asarray(score), ~np.asarray(left_out, np.bool_)
-    index = np.asarray(own)[:, None]
-    truth = np.take_along_axis(values, index, 1)
-    np.put_along_axis(others, index, False, 1)
-    return np.asarray(1 + ((values > truth) & others).sum(1) + ((values == truth) & others).sum(1) / 2)
-
-
 def _rank(scorer: LinkScorer, names: NDArray, layer: Name, pairs: Ints, known: Ints, end: int) -> Floats:  # type: ignore[type-arg]
     """Return the rank (n,) of one end (1: the destination) of edges (n, 2) of a layer whose known edges are (m, 2)."""
     kept, row = np.unique(pairs[:, 1 - end], return_inverse=True)  # edges that share the other end share their scores
@@ -356,12 +340,12 @@ def _rank(scorer: LinkScorer, names: NDArray, layer: Name, pairs: Ints, known: I
         two, score = asked[:, 0] != asked[:, 1], np.zeros(len(asked))  # 0 for a node with itself
         found = scorer.score_pairs(names[asked[two][:, :: 1 if end else -1]], layer)
         score[two] = finite(found, f" in layer {layer!r}")
-        table, left_out = score.reshape(-1, len(names)), np.zeros((len(nodes), len(names)), np.bool_)
-        near = known[np.isin(known[:, 1 - end], nodes)]
-        left_out[np.searchsorted(nodes, near[:, 1 - end]), near[:, end]] = True
-        left_out[np.arange(len(nodes)), nodes] = True
+        table, near = score.reshape(-1, len(names)), known[np.isin(known[:, 1 - end], nodes)]
+        others = table.copy()
+        others[np.searchsorted(nodes, near[:, 1 - end]), near[:, end]] = np.nan  # of other right answers, and its own
+        others[np.arange(len(nodes)), nodes] = np.nan
         here = np.flatnonzero((row >= start) & (row < start + size))
         for some in np.array_split(here, -(-len(here) // size)):
             place = row[some] - start
-            rank[some] = filtered_ranks(table[place], pairs[some, end], left_out[place])
+            rank[some] = ranks(table[place, pairs[some, end]], others[place])
     return rank
