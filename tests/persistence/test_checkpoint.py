@@ -20,7 +20,7 @@ from banditplex.datasets import planted
 from banditplex.errors import FormatError, InputError
 from banditplex.nn import neighbour_sampling as sampling
 from banditplex.persistence import checkpoint
-from banditplex.persistence.checkpoint import FORMAT, check_state, read_checkpoint, restore, snapshot
+from banditplex.persistence.checkpoint import FORMAT, check_state, read_checkpoint, restore, state_of
 from banditplex.persistence.index import CHECKPOINT as FILE
 from banditplex.storage.tree import pack, read_tree, unpack, write_tree
 from banditplex.training.config import EVIDENCE
@@ -172,7 +172,7 @@ def test_training_goes_on_bit_for_bit_from_a_snapshot(relevance, whole, monkeypa
     straight = trainer_of(mx, **settings)
     for _ in range(2):
         straight.run_epoch()
-    state = snapshot(straight)
+    state = copy.deepcopy(state_of(straight))
     copied = trainer_of(mx, **settings)
     restore(copied, state)
     rows, again = straight.run_epoch(), copied.run_epoch()
@@ -188,17 +188,17 @@ def test_training_goes_on_bit_for_bit_in_the_middle_of_a_draw(relevance):
     settings = {"epochs": 5, "width": 4, "targets_per_step": 3, "warmup": 0, "steps_per_draw": 7}
     straight, copied = (trainer_of(mx, relevance=relevance, **settings) for _ in range(2))
     straight.run_epoch()
-    restore(copied, snapshot(straight))
+    restore(copied, state_of(straight))
     rows, again = ([row for _ in range(2) for row in trainer.run_epoch()] for trainer in (straight, copied))
     pd.testing.assert_frame_equal(pd.DataFrame(rows), pd.DataFrame(again), check_exact=True)
     assert all(map(torch.equal, straight.model.parameters(), copied.model.parameters()))
     assert np.array_equal(straight.policy.inclusion(), copied.policy.inclusion())
 
 
-def test_a_snapshot_is_a_copy_and_so_is_what_is_restored_from_it(mx):
+def test_what_is_restored_from_a_state_is_a_copy(mx):
     trainer, other = (trainer_of(mx, epochs=3, width=4, warmup=0) for _ in range(2))
     trainer.run_epoch()
-    state = snapshot(trainer)
+    state = copy.deepcopy(state_of(trainer))
     kept = copy.deepcopy(state)
     restore(other, state)
     for each in (trainer, other):
@@ -209,7 +209,7 @@ def test_a_snapshot_is_a_copy_and_so_is_what_is_restored_from_it(mx):
 def test_a_training_can_be_kept_before_its_first_epoch(mx):
     trainer = trainer_of(mx, epochs=3, width=4, warmup=0)
     assert trainer.epoch == 0
-    check_state(trainer, snapshot(trainer))
+    check_state(trainer, state_of(trainer))
 
 
 # Refusals

@@ -1,5 +1,7 @@
 """What a GPU computes is what a CPU computes, up to rounding."""
 
+import copy
+
 import numpy as np
 import pytest
 import torch
@@ -11,7 +13,7 @@ from banditplex.datasets import planted
 from banditplex.nn import neighbour_sampling as sampling
 from banditplex.nn.vectors import SETS, Folds, Vectors
 from banditplex.pairs.visibility import Visibility
-from banditplex.persistence.checkpoint import restore, snapshot
+from banditplex.persistence.checkpoint import restore, state_of
 from banditplex.training import vectors
 from banditplex.training.batches import Batch
 from banditplex.training.threads import Later, run_to_end
@@ -62,7 +64,7 @@ def test_a_step_has_the_same_loss_and_gradients(mx, layers, fanout, conv, releva
     settings = {"fanout": fanout, "conv": conv, "relevance": relevance, **SETTINGS}
     cpu, gpu = (trainer_of(mx, device=device, **settings) for device in ("cpu", GPU))
     cpu.run_epoch()
-    state = snapshot(cpu)
+    state = copy.deepcopy(state_of(cpu))
     (loss, gradients), (gpu_loss, gpu_gradients) = one_step(cpu, state), one_step(gpu, state)
     assert gpu_loss == pytest.approx(loss, rel=1e-4)
     for name, gradient in gradients.items():

@@ -307,10 +307,7 @@ def compare(
 def describe(plan: Plan, mx: Multiplex, fixed: FixedSplit | None = None) -> dict[str, Any]:
     """Return what all rows depend on, besides the methods."""
     extra = {} if fixed is None else {"fixed_split": {"test": len(fixed.test.label), "valid": len(fixed.valid.label)}}
-    conditions = asdict(plan)
-    if plan.device == "cpu":
-        del conditions["device"]  # folders of earlier versions have no device, and can be resumed
-    return {**conditions, **extra, "data": describe_data(mx)}
+    return {**asdict(plan), **extra, "data": describe_data(mx)}
 
 
 Trials = Mapping[str, list[Settings]]

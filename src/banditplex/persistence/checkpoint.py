@@ -124,20 +124,16 @@ class Checkpoint:
             self._lock.check()
         *finished, current = self._members.trainers
         kept = {
-            "identity": self._identity, "arguments": self._arguments, "state": _state(current),
-            "finished": [_state(trainer) for trainer in finished],
+            "identity": self._identity, "arguments": self._arguments, "state": state_of(current),
+            "finished": [state_of(trainer) for trainer in finished],
             "generators": get_state() if current.config.uses_torch_generators else None,
         }  # fmt: skip
         write_tree(self.path, kept, format=FORMAT)
         self._saved = monotonic()
 
 
-def snapshot(trainer: Trainer) -> dict[str, Any]:
-    """Return all that the next epoch depends on; later epochs do not change it."""
-    return copy.deepcopy(_state(trainer))
-
-
-def _state(trainer: Trainer) -> dict[str, Any]:
+def state_of(trainer: Trainer) -> dict[str, Any]:
+    """Return all that the next epoch depends on; later epochs may change it."""
     return {
         "epoch": trainer.epoch, "warmup_epochs": trainer.warmup_epochs, "history": trainer.history,
         "policy": None if trainer.policy is None else trainer.policy.state_dict(),
@@ -147,7 +143,7 @@ def _state(trainer: Trainer) -> dict[str, Any]:
 
 
 def restore(trainer: Trainer, state: Mapping[str, Any]) -> None:
-    """Set a trainer back to a snapshot; refuse one of another training before anything is changed."""
+    """Set a trainer back to a state; refuse one of another training before anything is changed."""
     check_state(trainer, state)
     state = copy.deepcopy(dict(state))
     trainer.epoch, trainer.warmup_epochs, trainer.history = state["epoch"], state["warmup_epochs"], state["history"]
@@ -161,7 +157,7 @@ def restore(trainer: Trainer, state: Mapping[str, Any]) -> None:
 
 def check_state(trainer: Trainer, state: Mapping[str, Any]) -> None:
     """Refuse a state whose numbers are not of the types, shapes and ranges that this training has, or not finite."""
-    fresh, data = _state(trainer), trainer.data
+    fresh, data = state_of(trainer), trainer.data
     check(state["epoch"], whole(0, trainer.config.epochs), what="epoch")
     check(state["warmup_epochs"], whole(0, trainer.warmup_epochs), what="warmup_epochs")
     check(len(state["history"]), one_of(state["epoch"] * len(data.targets)), what="the number of rows")

@@ -154,7 +154,7 @@ def weighted_auc(positive: ArrayLike, negative: ArrayLike, weight: ArrayLike) ->
 _SHARE = number(-1e-9, 1 + 1e-9, phrase="a number from 0 to 1")
 _BIN = {**dict.fromkeys(("probability", "share", "low", "high"), _SHARE), "links": whole()}
 _MAYBE = (type(None), _SHARE)
-_TARGET = {"edges": whole(), "roc_auc": _MAYBE, "low?": _MAYBE, "high?": _MAYBE, "clear?": bool}
+_TARGET = {"edges": whole(), "roc_auc": _MAYBE, "low": _MAYBE, "high": _MAYBE, "clear": bool}
 PACKAGES = ("numpy", "scipy", "pandas", "torch", "torch-geometric")
 
 

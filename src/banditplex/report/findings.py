@@ -91,9 +91,9 @@ def find_policies(comparison: Mapping[str, Any]) -> Sentence:
 
 
 def clear_targets(targets: Sequence[int], held_out: Mapping[str, Any]) -> list[int]:
-    """Return the targets that are predicted better than by chance; runs of before have no limits."""
+    """Return the targets that are predicted better than by chance."""
     rows = zip(targets, held_out["targets"], strict=True)
-    return [target for target, row in rows if row.get("clear", row["roc_auc"] is not None)]
+    return [target for target, row in rows if row["clear"]]
 
 
 def _word(number: int) -> str:
