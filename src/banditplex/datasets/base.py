@@ -1,4 +1,4 @@
-"""Data sets: `Dataset` holds facts, files and a load function; the real ones are those of catalog.toml."""
+"""Data sets: `Dataset` holds facts, files and a load function; their facts are those of catalog.toml."""
 
 import hashlib
 import os
@@ -141,15 +141,15 @@ def _locate(file: File) -> tuple[File, Path]:
 
 COLLECTION = "https://manliodedomenico.com/data.php"  # of Manlio De Domenico and the CoMuNe Lab
 ARCHIVE = "https://manliodedomenico.com/data/{}.zip"
+COUNTS = ("num_nodes", "num_layers", "num_edges", "num_undirected")
+_DECLARED = tomllib.loads(resources("banditplex.datasets").joinpath("catalog.toml").read_text(encoding="utf-8"))
 
 
 def _catalog() -> dict[str, Dataset]:
-    text = resources("banditplex.datasets").joinpath("catalog.toml").read_text(encoding="utf-8")
-    declared = tomllib.loads(text)
     found: dict[str, Dataset] = {}
-    for name, entry in declared["datasets"].items():
-        mirror = declared["mirrors"].get(entry.pop("mirror", ""), "").format(entry.get("folder"))
-        entry["terms"] = declared["terms"].get(entry["terms"], entry["terms"])
+    for name, entry in _DECLARED["datasets"].items():
+        mirror = _DECLARED["mirrors"].get(entry.pop("mirror", ""), "").format(entry.get("folder"))
+        entry["terms"] = _DECLARED["terms"].get(entry["terms"], entry["terms"])
         others = found[entry.pop("also")].files[1:] if "also" in entry else ()
         found[name] = _dataset(name, entry, mirror, others)
     return found
@@ -165,22 +165,29 @@ def _dataset(name: str, entry: dict[str, Any], mirror: str, others: tuple[File, 
         for place, (path, checksum) in enumerate(entry.pop("files"))
     )
     files += others
-    num_nodes, num_layers, num_edges, num_undirected = entry.pop("counts")
+    counts = dict(zip(COUNTS, entry.pop("counts"), strict=True))
     reader, folder, names = entry.pop("reader"), entry.pop("folder", ""), entry.pop("layer_names", None)
     comune = reader == "comune"
     if comune:
         layers, nodes = (next((file for file in files if file.name.endswith(end)), None) for end in _COMPANIONS)
-        known = {"num_nodes": num_nodes, "directed": entry["directed"]}
+        known = {"num_nodes": counts["num_nodes"], "directed": entry["directed"]}
         load = partial(load_comune, files[0], layers or tuple(names), nodes, **known)
     else:
         load = partial(load_folder, reader, files[0])
     archive = ARCHIVE.format(folder) if comune else ""
     facts: dict[str, Any] = {"address": COLLECTION, "weighted": False, "archive": archive} | entry
-    title = facts.pop("title")
-    return Dataset(name, title, load, num_nodes, num_layers, num_edges, num_undirected, files=files, **facts)
+    return Dataset(name, load=load, files=files, **counts, **facts)
 
 
 _COMPANIONS = ("_layers.txt", "_nodes.txt")
 _FOUND = _catalog()
 CATALOG = tuple(_FOUND.values())
 CKM, VICKERS = _FOUND["ckm"], _FOUND["vickers"]
+
+
+def made(name: str, load: Callable[..., Multiplex]) -> Dataset:
+    """Return the data set of the catalogue that a function makes, from nothing or `of` another one."""
+    facts = dict(_DECLARED["made"][name])
+    facts |= zip(COUNTS, facts.pop("counts"), strict=True)
+    built_in = Dataset(name, "", load, weighted=False, terms=_DECLARED["terms"]["ours"])
+    return replace(_FOUND.get(facts.pop("of", ""), built_in), name=name, load=load, **facts)

@@ -4,14 +4,14 @@ import os
 import shutil
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 
-from banditplex.datasets.base import CATALOG, CKM, VICKERS, Dataset, File, data_folder
+from banditplex.datasets.base import CATALOG, Dataset, File, data_folder, made
 from banditplex.datasets.groups import groups, mixed
 from banditplex.datasets.planted import rand_internship, small_3_layers, twins
 from banditplex.errors import InputError
@@ -268,48 +268,10 @@ def dataset_info(name: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-_PAPER = "C. Baykal, V. K. Potluru, S. Shah, M. M. Veloso, Bandit Sampling for Multiplex Networks (2022)"
-
-
-def _built_in(name: str, title: str, load: Callable[..., Multiplex], counts: tuple[int, int, int]) -> Dataset:
-    terms = "Part of banditplex, under its licence (Apache-2.0)."
-    return Dataset(name, title, load, *counts, counts[-1], directed=False, weighted=False, terms=terms)
-
-
 for _dataset in (
-    _built_in("twins", "Three pairs of twin layers and two layers of noise", twins, (200, 8, 4800)),
-    _built_in(
-        "mixed", "Communities, places in a plane, hubs: each with a related layer, and noise", mixed, (300, 9, 5394)
-    ),
-    _built_in("groups", "Twelve groups of five layers that share communities", groups, (400, 60, 48000)),
-    *CATALOG,
-    replace(
-        CKM,
-        name="rand-internship",
-        title="A layer of ckm and similar ones, as in the paper",
-        load=rand_internship,
-        num_nodes=106,
-        num_layers=6,
-        num_edges=1386,
-        num_undirected=1386,
-        directed=False,
-        citation=f"{_PAPER}; {CKM.citation}",
-        note="The others are 90, 10, 10, 5 and 1 % similar to it. The paper reports 51 nodes and 1,382 edges, which do "
-        "not follow from its description. whole=True uses the whole layer: 246 nodes, 2,694 edges.",
-    ),
-    replace(
-        VICKERS,
-        name="small-3-layers",
-        title="A layer of vickers and similar ones, as in the paper",
-        load=small_3_layers,
-        num_nodes=20,
-        num_edges=522,
-        num_undirected=363,
-        citation=f"{_PAPER}; {VICKERS.citation}",
-        note="The others are 90 and 10 % similar to it. The paper reports 18 nodes and 541 edges, which do not follow "
-        "from its description. whole=True uses the whole layer: 29 nodes, 1,083 edges.",
-    ),
-):
+    made("twins", twins), made("mixed", mixed), made("groups", groups), *CATALOG,
+    made("rand-internship", rand_internship), made("small-3-layers", small_3_layers),
+):  # fmt: skip
     register(_dataset)
 
 
