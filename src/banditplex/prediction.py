@@ -112,11 +112,6 @@ class FittedModel:
         """The training graph on the device."""
         return self.source if isinstance(self.source, View) else self.source.full_view
 
-    @property
-    def layer_names(self) -> tuple[Name, ...]:
-        """The names of all layers."""
-        return self.mx.layer_names
-
     def instance(self, layer: Name) -> int:
         """Return the position of a layer among the targets."""
         place = np.flatnonzero(self.targets == self.mx.layer_index(layer))
@@ -186,7 +181,7 @@ class FittedModel:
         if self.model.encoder is not None:  # which hides edges of one target at a time
             for number in np.unique(instance).tolist():
                 at = instance == number
-                result[at] = self.logits(pairs[at], self.layer_names[self.targets[number]])
+                result[at] = self.logits(pairs[at], self.mx.layer_names[self.targets[number]])
             return result
         for count in np.unique(self.counts).tolist():  # at most as many as there are layers to choose from
             at = np.flatnonzero(self.counts[instance] == count)

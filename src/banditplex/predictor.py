@@ -220,7 +220,7 @@ class LinkPredictor(Config, Estimator):
         """
         fitted = self._check_fitted().within(context)
         if layer is None:
-            targets = [fitted.layer_names[target] for target in fitted.targets.tolist()]
+            targets = [fitted.mx.layer_names[target] for target in fitted.targets.tolist()]
             return in_own_layers(pairs, targets, partial(self.predict_proba, prior=prior, context=context))
         return fitted.probability(as_pairs(fitted.mx, pairs), layer, prior)
 
@@ -358,7 +358,7 @@ class LinkPredictor(Config, Estimator):
         used to choose the layer: with at most 40 other layers all are compared, across folds of the edges; with more, 8
         are chosen without the pairs of a fold and tested on that fold. Computed when first asked for.
         """
-        names = self._check_fitted().layer_names
+        names = self._check_fitted().mx.layer_names
         columns = ["target", "layer", "gain", "low", "high", "weight", "helps"]
         table = pd.DataFrame(self._gains(), columns=columns)
         table = table.sort_values(["target", "gain"], ascending=[True, False], kind="stable", ignore_index=True)
@@ -395,7 +395,7 @@ class LinkPredictor(Config, Estimator):
         rows = {(target, layer): weight for target, layer, weight in fitted.panels.rows()}
         used = zip(fitted.targets.tolist(), fitted.layers.tolist(), fitted.counts, strict=True)
         terms = dict.fromkeys(((target, layer) for target, layers, count in used for layer in layers[:count]), 0.0)
-        names, every = fitted.layer_names, {**rows, **{pair: 0.0 for pair in terms if pair not in rows}}
+        names, every = fitted.mx.layer_names, {**rows, **{pair: 0.0 for pair in terms if pair not in rows}}
         order = {target: place for place, target in enumerate(fitted.targets.tolist())}
         table = [
             (names[target], names[layer], weight, (target, layer) in terms)
@@ -408,14 +408,14 @@ class LinkPredictor(Config, Estimator):
         """How many other layers predictions in each target use: the rows of `panel_`."""
         fitted = self._check_fitted()
         count = self.panel_["target"].value_counts()
-        names = [fitted.layer_names[target] for target in fitted.targets]
+        names = [fitted.mx.layer_names[target] for target in fitted.targets]
         return pd.Series([int(count.get(name, 0)) for name in names], index=names, name="k")
 
     @property
     def layer_probabilities_(self) -> pd.DataFrame:
         """How likely each policy is to draw each layer: target x layer; rows sum to the number of layers drawn."""
         fitted = self._check_fitted()
-        names = fitted.layer_names
+        names = fitted.mx.layer_names
         table = np.zeros((len(fitted.targets), len(names)))
         if fitted.policy is not None:
             inclusion = fitted.policy.inclusion()

@@ -43,7 +43,7 @@ def explain(fitted: FittedModel, pairs: Ints, layer: Name) -> pd.DataFrame:
     centred = rest - usual
     value = np.concatenate([np.full(size, usual.sum()), centred[:, 0], value, centred[:, 1:].ravel()])
     order = np.lexsort((-np.abs(value), np.minimum(kind, 2), pair))
-    names = np.array([fitted.layer_names[each] for each in index[order].tolist()], dtype=object)
+    names = np.array([fitted.mx.layer_names[each] for each in index[order].tolist()], dtype=object)
     term = np.array(TERMS, dtype=object)[kind[order]]
     return _named(fitted.mx, pairs[pair[order]]).assign(term=term, layer=names, value=value[order])
 
@@ -75,7 +75,7 @@ def _layers_that_have(fitted: FittedModel, pairs: Ints, target: int) -> tuple[In
 
 def which_layers(fitted: FittedModel, pairs: Ints, prior: float | None = None) -> pd.DataFrame:
     """Return the probabilities of pairs (n, 2) in all target layers, as `LinkPredictor.which_layers` says."""
-    names = [fitted.layer_names[target] for target in fitted.targets.tolist()]
+    names = [fitted.mx.layer_names[target] for target in fitted.targets.tolist()]
     table = np.stack([fitted.probability(pairs, name, prior) for name in names], axis=1)
     order = np.argsort(-table, axis=1, kind="stable")
     known = np.stack([fitted.mx.has_edges(pairs, name) for name in names], axis=1)

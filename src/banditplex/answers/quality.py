@@ -24,8 +24,8 @@ def mean_auc(fitted: FittedModel, test: Multiplex, seed: int) -> float:
         raise InputError(f"Expected test edges with directed={mx.directed}, got directed={test.directed}.")
     nodes = {name: place for place, name in enumerate(mx.node_names.tolist())}
     index = np.array([nodes.get(name, -1) for name in test.node_names.tolist()], np.int64)
-    targets = [fitted.layer_names[target] for target in fitted.targets.tolist()]
-    unknown = [name for name in test.layer_names if name not in set(fitted.layer_names)]
+    targets = [fitted.mx.layer_names[target] for target in fitted.targets.tolist()]
+    unknown = [name for name in test.layer_names if name not in set(fitted.mx.layer_names)]
     if unknown:  # as when folds cut a table that is sorted by layer
         count = sum(test.edges(name).shape[1] for name in unknown)
         shown = ", ".join(map(repr, unknown[:3])) + ", ..." * (len(unknown) > 3)

@@ -221,8 +221,8 @@ def _from_index(
     )  # fmt: skip
     arguments = index["arguments"]
     if arguments["policy_options"]:
-        (arguments["policy_options"],) = _with_names([arguments["policy_options"]], fitted.layer_names)
-    return fitted, config, _with_names(index["history"], fitted.layer_names), arguments
+        (arguments["policy_options"],) = _with_names([arguments["policy_options"]], fitted.mx.layer_names)
+    return fitted, config, _with_names(index["history"], fitted.mx.layer_names), arguments
 
 
 def _beside(networks: Sequence[MultiplexModel], index: Mapping[str, Any], mx: Multiplex) -> Beside | None:

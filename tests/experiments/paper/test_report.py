@@ -8,7 +8,7 @@ import pytest
 
 from banditplex.experiments.paper import report
 from banditplex.experiments.paper.analysis import Runs, curve_table, findings
-from banditplex.experiments.paper.report import FIGURES, draw, write_figures
+from banditplex.experiments.paper.report import FIGURES, draw
 from banditplex.experiments.paper.settings import DATASETS, METHODS, Size
 from faults.links import contents, plant
 
@@ -41,7 +41,7 @@ def test_all_files_are_there_and_small(folder):
 def test_what_is_written_does_not_depend_on_the_order_of_rows(made_rows, folder, tmp_path):
     runs = Runs.from_rows(made_rows[::-1])
     assert report.claims_page(runs, findings(runs)) == (folder / "claims.md").read_text()
-    write_figures(curve_table(runs), tmp_path, ["variants"])
+    draw(curve_table(runs), tmp_path, "variants")
     for name in ("variants.png", "variants.svg"):
         assert (tmp_path / name).read_bytes() == (folder / name).read_bytes()
 
@@ -98,5 +98,5 @@ def test_some_data_sets_are_enough(made_rows, tmp_path):
     page = report.claims_page(runs, findings(runs))
     assert "CKM" in page
     assert "8 points early" not in page
-    write_figures(curve_table(runs), tmp_path, ["variants"])
+    draw(curve_table(runs), tmp_path, "variants")
     assert "Vickers" not in (tmp_path / "variants.svg").read_text()

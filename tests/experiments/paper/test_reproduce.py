@@ -20,7 +20,7 @@ def small(monkeypatch):
 
     mx = planted(3, 1, 0.9, num_nodes=30, edges_per_layer=40, communities=3, seed=0)
     monkeypatch.setattr(module, "multiplex_of", lambda dataset: mx)
-    monkeypatch.setattr(report, "write_figures", lambda *_: None)  # they have tests of their own
+    monkeypatch.setattr(report, "draw", lambda *_: None)  # they have tests of their own
     folds_of.cache_clear()
     yield mx
     folds_of.cache_clear()

@@ -49,12 +49,6 @@ FIGURES: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
 PANEL, LETTERS = 3.8, 12  # the width of a panel in inches, and letters of a title that fit into an inch
 
 
-def write_figures(curves: pd.DataFrame, folder: Path, names: Iterable[str] = FIGURES) -> None:
-    """Draw figures as PNG and SVG."""
-    for name in names:
-        draw(curves, folder, name)
-
-
 def draw(curves: pd.DataFrame, folder: Path, name: str) -> "Figure":
     """Draw a figure with a panel per data set, in the paper's order, and return it."""
     title, curve, methods = FIGURES[name]
@@ -112,7 +106,8 @@ def write(runs: Runs, folder: Path, *, command: str, size: Size) -> list[Finding
     }
     for name, text in texts.items():
         replace_file(folder / name, text.encode())
-    write_figures(curves, folder)
+    for name in FIGURES:
+        draw(curves, folder, name)
     return found
 
 
