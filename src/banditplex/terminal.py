@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 LOG = logging.getLogger("banditplex")  # the logger of the library: what training and ranking do, at level INFO
 STILL = 3  # seconds without a step after which a bar says what is done instead, unless steps take as long
 FIRST, THEN = "beginning", "finishing the model"  # what is done before the first step, and after the last epoch
+LONG = 120  # seconds from which on it is said how long work will take
 SEARCH = "Finding layers that help"  # what is done before the first epoch
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -44,17 +45,17 @@ class Estimate:
     With `sets_up`, the first step is not counted, as things are set up in it.
     """
 
-    def __init__(self, unit: str, hint: str = "", *, least: float = 120, sets_up: bool = False) -> None:
+    def __init__(self, unit: str, hint: str = "", *, sets_up: bool = False) -> None:
         self._begin, self._before, self._unit, self._hint = time.monotonic(), 0, unit, hint
-        self._least, self._sets_up, self._said = least, sets_up, False
+        self._sets_up, self._said = sets_up, False
 
     def tell(self, done: int, total: int) -> None:
-        """Say it if `done` of `total` steps are done, and the rest takes more than `least` seconds."""
+        """Say it if `done` of `total` steps are done, and the rest takes more than `LONG` seconds."""
         if self._sets_up and done:
             self._begin, self._before, self._sets_up = time.monotonic(), done, False
         counted = done - self._before
         left = (time.monotonic() - self._begin) / max(counted, 1) * (total - done)
-        if counted and not self._said and left > self._least:
+        if counted and not self._said and left > LONG:
             say("; ".join(filter(None, [f"{total} {self._unit}, about {duration(left)} to go", self._hint])) + ".")
         self._said = self._said or counted > 0
 

@@ -16,7 +16,7 @@ from banditplex.multiplex.notes import KEY, collected
 from banditplex.multiplex.options import TableOptions, by_role
 from banditplex.multiplex.roles import EDGE_ROLES
 from banditplex.registry import Registry
-from banditplex.storage.files import check_whole, staged
+from banditplex.storage.files import check_whole, staged, writing
 from banditplex.terminal import warn
 
 formats: Registry[Format] = Registry("format")
@@ -164,14 +164,12 @@ def write(
     assert chosen.write is not None  # check_place refuses such a format
     _check_options(chosen, chosen.write, options)
     try:
-        with staged(path, overwrite=overwrite, companion=side_note_path(path)) as stage:
+        with writing(path), staged(path, overwrite=overwrite, companion=side_note_path(path)) as stage:
             chosen.write(mx, stage, **options)
         if lost:
             warn(f"{path}: written without {names}, which {chosen.name} does not store.")
     except UnicodeEncodeError as error:
         raise InputError(f"{path}: expected names that UTF-8 can encode, got {error.object!r}.") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror or error}.") from None
 
 
 def check_place(path: Path, *, format: str | None = None, overwrite: bool = False) -> Format:

@@ -126,7 +126,10 @@ def _labels(rows: Rows) -> Bools:
     if rows.width < 4:
         return np.ones(len(rows), np.bool_)
     labels = rows.numbers(3, "a label 0 or 1")
-    rows.refuse((labels != 0) & (labels != 1), 3, "a label 0 or 1")
+    wrong = (labels != 0) & (labels != 1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise rows.error(f"expected a label 0 or 1, got {rows.columns[3][row].as_py()!r}", row)
     return np.asarray(labels == 1)
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from banditplex.arrays import Bools, Ints
+from banditplex.arrays import Ints
 from banditplex.errors import FormatError
 from banditplex.io.base import parse_names, show
 from banditplex.multiplex.build import EdgeError, Numbers
@@ -46,12 +46,6 @@ class Rows:
     def error(self, message: str, row: int) -> FormatError:
         """Return an error about the line of `row`."""
         return FormatError(message, path=self.path, line=self.line(row))
-
-    def refuse(self, wrong: Bools, column: int, expected: str) -> None:
-        """Refuse rows that are marked as wrong; the error shows the first one's field in `column`."""
-        if wrong.any():
-            row = int(np.argmax(wrong))
-            raise self.error(f"expected {expected}, got {self.columns[column][row].as_py()!r}", row)
 
     def names(self, column: int) -> Column:
         """Return a column of names; an empty name is an error."""

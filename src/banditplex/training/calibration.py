@@ -136,10 +136,9 @@ class Asked(NamedTuple):
 
     def score(self, model: MemberModel) -> tuple[Scored, Scored]:
         """Return the scores of all validation edges and of unknown pairs."""
-        edges, group = self.data.validation_edges, self.data.group
-        found = model.logits_of_targets(self.pairs[self.here], self.instance[self.here], self.known)
-        if self.data.mine is not None:
-            found = group.put_together(torch.from_numpy(found), torch.from_numpy(self.here), len(self.pairs)).numpy()
+        edges, at = self.data.validation_edges, torch.from_numpy(self.here)
+        own = torch.from_numpy(model.logits_of_targets(self.pairs[self.here], self.instance[self.here], self.known))
+        found = self.data.group.put_together(own, at, len(self.pairs)).numpy()
         links = Scored(edges.instance, found[: len(edges)], np.ones(len(edges)))
         return links, Scored(self.unknown.instance, found[len(edges) :], self.unknown.weight)
 

@@ -87,10 +87,7 @@ def _validation_terms(model: MultiplexModel, data: TrainingData, layers: Ints) -
     at = torch.from_numpy(data.own_validation).to(data.device)
     asked, where = asked.index_select(0, at), where.index_select(0, at)
     query = Query(asked, where[:, 0], where[:, 1:], data.validation_known, hidden)
-    terms = score_terms(model, data.train_view, query)
-    if data.mine is None:
-        return terms
-    return data.group.put_together(terms, at, len(instance))
+    return data.group.put_together(score_terms(model, data.train_view, query), at, len(instance))
 
 
 def choose_counts(members: Sequence[tuple[MultiplexModel, TrainingData]], layers: Ints) -> Ints:
