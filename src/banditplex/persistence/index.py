@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from banditplex.errors import InputError
-from banditplex.schema import ANYTHING, NAMES, check, parse, whole
+from banditplex.schema import ANYTHING, NAMES, Schema, check, parse, whole
 from banditplex.storage.files import regular
 
 INDEX = "model.json"
@@ -14,11 +14,11 @@ CHECKPOINT = "checkpoint.safetensors"
 READING = "reading.json"  # how the data were read: options that need not be given again, and notes
 
 
-def read_index(folder: Path) -> Any:
-    """Return the index of the model in a folder, as it is; refuse a folder without one."""
+def read_index(folder: Path, schema: Schema = ANYTHING) -> Any:
+    """Return the index of the model in a folder; refuse a folder without one, and what does not follow a schema."""
     path = folder / INDEX
     try:
-        return parse(regular(path).read_bytes(), ANYTHING, path=path)
+        return parse(regular(path).read_bytes(), schema, path=path)
     except (FileNotFoundError, NotADirectoryError):
         got = "one without" if folder.is_dir() else "a file" if folder.exists() else "nothing"
         raise InputError(f"{folder}: expected a model's folder with a file {INDEX}, got {got}.") from None
@@ -26,8 +26,7 @@ def read_index(folder: Path) -> Any:
 
 def read_layers(folder: Path) -> tuple[list[str | int], list[str | int]]:
     """Return the names of the layers and of the targets of the model in a folder."""
-    index: dict[str, Any] = read_index(folder)
-    check(index, {"layer_names": NAMES, "targets": [int], "*": ANYTHING}, path=folder / INDEX)
+    index = read_index(folder, {"layer_names": NAMES, "targets": [int], "*": ANYTHING})
     layers = index["layer_names"]
     check(index["targets"], [whole(0, len(layers) - 1)], path=folder / INDEX, what="targets")
     return layers, [layers[target] for target in index["targets"]]
@@ -35,9 +34,7 @@ def read_layers(folder: Path) -> tuple[list[str | int], list[str | int]]:
 
 def read_nodes(folder: Path) -> list[str | int]:
     """Return the names of the nodes of the model in a folder."""
-    index: dict[str, Any] = read_index(folder)
-    check(index, {"node_names": NAMES, "*": ANYTHING}, path=folder / INDEX)
-    names: list[str | int] = index["node_names"]
+    names: list[str | int] = read_index(folder, {"node_names": NAMES, "*": ANYTHING})["node_names"]
     return names
 
 
