@@ -16,7 +16,7 @@ from torch import Tensor
 
 from banditplex.backend.choice import offer, on_cpu
 from banditplex.backend.counting import count_lists
-from banditplex.backend.lists import LAST, Neighbours
+from banditplex.backend.lists import LAST, Neighbours, ranges
 from banditplex.multiplex import Multiplex
 
 FILLED_AT_ONCE = 1 << 20  # edges whose arcs are filled in at once
@@ -112,9 +112,7 @@ def pool(edges: EdgeTensors, layer: Tensor, number: Tensor, first: int) -> tuple
     Returns the edges of all pools, and how many of the layers of its pool have each.
     """
     bounds = torch.searchsorted(edges.layer, torch.arange(first + 1, device=layer.device))
-    size = bounds[layer + 1] - bounds[layer]
-    which = torch.repeat_interleave(size)
-    at = torch.arange(len(which), device=layer.device) + (bounds[layer] - torch.cumsum(size, 0) + size)[which]
+    which, at = ranges(bounds[layer], bounds[layer + 1] - bounds[layer])
     ends = torch.add(edges.destination[at], edges.source[at], alpha=edges.num_nodes)
     order = _order(number[which], ends, edges.num_nodes**2, int(number[-1]) + 1)
     both = torch.stack([number[which], ends]).index_select(1, order)
