@@ -207,6 +207,10 @@ def test_a_page_that_was_not_asked_for_loses_no_results(tmp_path, capsys):
         try_page(tmp_path / "page.html", {"title": "data"}, asked=True)
 
 
+def quality_of(entries):
+    return f'{{"held_out": {{"bins": [], "targets": [{{{entries}, "low": 0.4, "high": 0.6, "clear": false}}]}}}}'
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [
@@ -220,11 +224,11 @@ def test_a_page_that_was_not_asked_for_loses_no_results(tmp_path, capsys):
         ('{"relevant": [[0]]}', "relevant"),
         ('{"relevant": [[0, 1, 2]]}', "relevant"),
         ('{"held_out": {"bins": [], "targets": []}}', "held_out.targets"),
-        ('{"held_out": {"bins": [], "targets": [{"edges": 1, "roc_auc": 7}]}}', "roc_auc"),
-        ('{"held_out": {"bins": [], "targets": [{"edges": 1' + "0" * 400 + ', "roc_auc": 0.5}]}}', "edges"),
-        ('{"held_out": {"bins": [], "targets": [{"edges": 1, "roc_auc": 1.5}]}}', "roc_auc"),
+        (quality_of('"edges": 1, "roc_auc": 7'), "roc_auc"),
+        (quality_of('"edges": 1' + "0" * 400 + ', "roc_auc": 0.5'), "edges"),
+        (quality_of('"edges": 1, "roc_auc": 1.5'), "roc_auc"),
         ('{"held_out": {"bins": [{"share": 1}], "targets": []}}', "bins"),
-        ('{"held_out": {"bins": [], "targets": [{"edges": 1, "roc_auc": NaN}]}}', "roc_auc"),
+        (quality_of('"edges": 1, "roc_auc": NaN'), "roc_auc"),
     ],
 )
 def test_notes_of_a_run_that_cannot_be(place, trained, refusal, text, named):

@@ -8,7 +8,7 @@ page.qualities = (() => {
   return found;
 })();
 /* Whether held-out edges show that a target is predicted better than by chance; runs of before have no limits. */
-page.shown = (row) => Boolean(row) && (row.clear ?? page.known(row.auc));
+page.shown = (row) => Boolean(row && row.clear);
 page.tooFew = (row) => !row || !page.known(row.auc) || (!page.shown(row) && row.low > 0.5);
 page.ranged = (row) => `${page.number(row.auc)}, 99 % limits ${page.number(row.low)} to ${page.number(row.high)}`;
 
