@@ -111,11 +111,11 @@ def load(
     found = re.fullmatch(r"groups-(\d+)(?:-(disjoint|copied))?(?:-near-(\d+))?", name)
     if found is None:
         raise InputError(f"Expected a number of layers, such as groups-60 or groups-15-near-6, got {name!r}.")
-    count, overlap, copies = found.groups()
-    size = int(count)
+    size, copies = int(found[1]), found[3]
+    overlap: Any = found[2] or "independent"
     nodes = nodes or max(400, size)  # with 400 nodes, a thousand layers would leave no pair without an edge
     sizes: dict[str, Any] = {"num_nodes": nodes, "edges_per_layer": 2 * nodes, "noise_layers": size % group}
-    mx = groups(size, group, **sizes, overlap=overlap or "independent", seed=seed)
+    mx = groups(size, group, **sizes, overlap=overlap, seed=seed)
     if copies:
         mx = with_near_copies(mx, [f"g{number}-1" for number in range(TARGETS)], int(copies), seed)
     return mx, [f"g{number}-0" for number in range(TARGETS)]

@@ -73,7 +73,7 @@ class LinkPredictor(Config, Estimator):
         targets: Sequence[Name] | None = None,
         on_epoch: Callable[[Self, dict[str, Any]], Any] | None = None,
         *,
-        on_search: Callable[[Self, float], Any] | None = None,
+        on_search: Callable[[float], Any] | None = None,
         checkpoint: str | Path | None = None,
         resume: bool = False,
     ) -> "LinkPredictor":
@@ -91,9 +91,8 @@ class LinkPredictor(Config, Estimator):
             Called as on_epoch(model, row) after each epoch, with the means over targets in `row` and one row per
             target in row["layers"]; the model predicts with its present weights. Training ends if it returns True.
         on_search
-            Called as on_search(model, share) while panels are searched for, before the first epoch, with the share that
-            is done, 0 to 1. If bandits explore, the model predicts with their small network meanwhile: for a look, as
-            it cannot be saved.
+            Called as on_search(share) while panels are searched for, before the first epoch, with the share that is
+            done, 0 to 1.
         checkpoint
             A folder that holds all that is needed to go on, saved at the start and after each epoch, at most once a
             second.
@@ -105,14 +104,11 @@ class LinkPredictor(Config, Estimator):
             raise InputError("Expected checkpoint=, the folder of the run to resume, got none.")
         mx = as_multiplex(mx)
 
-        def searching(share: float, trainer: Trainer | None) -> None:
+        def searching(share: float) -> None:
             if show is not None:
                 show.search(share)
             if on_search is not None:
-                if trainer is not None:
-                    small = replace(while_training([trainer]), policy=None)
-                    self._take(Members(lambda _: trainer, 1), Learnt(small, None))
-                on_search(self, share)
+                on_search(share)
 
         def after_epoch(rows: list[dict[str, Any]]) -> bool:
             row = summary(rows) | {"epochs": members.count * members.current.epochs, "last": members.finished}
@@ -129,12 +125,7 @@ class LinkPredictor(Config, Estimator):
             return members.current.data.group.from_first(lambda: stop)
 
         with threads_for(mx.num_edges), training_bar(quiet=not self.verbose, lines=True) as show:
-            before = self._give()
-            try:
-                members = self.make_members(mx, targets, partial(find_panels, tell=searching))
-            finally:  # without what `searching` took
-                self._give()
-                vars(self).update(before)
+            members = self.make_members(mx, targets, partial(find_panels, tell=searching))
             config, data = members.current.config, members.current.data
             unused = not config.weighted and members.current.model.encoder is None
             if unused and mx.weight is not None and np.ptp(mx.weight) > 0:
@@ -167,11 +158,6 @@ class LinkPredictor(Config, Estimator):
         self._fitted, self._held_out = learnt
         self._gains_seconds: float | None = None
         self._rows, self._trainer, self._config = members.history, members.current, members.trainers[0].config
-
-    def _give(self) -> dict[str, Any]:
-        """Remove and return what `_take` took: the model is not fitted then."""
-        taken = ("_fitted", "_held_out", "_gains_seconds", "_rows", "_trainer", "_config")
-        return {name: vars(self).pop(name) for name in taken if name in vars(self)}
 
     # Predicting
 

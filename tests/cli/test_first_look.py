@@ -7,7 +7,6 @@ import banditplex as bx
 from banditplex.cli import gains as first_look
 from banditplex.cli.gains import FirstLook, findings, likely_links
 from banditplex.datasets.groups import groups
-from banditplex.training.find import DRAWN
 from tests.persistence.killed import multiplex
 
 ROW = {"epoch": 1, "epochs": 10, "layers": [{"layer": "a"}]}
@@ -38,7 +37,7 @@ def test_links_are_the_most_likely_of_all_unknown_pairs_where_these_are_few(dire
 def test_layers_are_those_of_the_panels():
     model = fitted(bx.load_dataset("twins"))
     panel = model.panel_[model.panel_["weight"] > 0]
-    (layers, links) = findings(model, "layers that seem to help", panel)
+    (layers, links) = findings(model)
     targets = list(dict.fromkeys(panel["target"]))
     assert len(targets) == 6
     assert layers.startswith(f"layers that seem to help: {panel['layer'].iloc[0]}")
@@ -49,10 +48,10 @@ def test_layers_are_those_of_the_panels():
 
 def test_without_panels_it_says_so_and_a_large_multiplex_has_no_links(monkeypatch):
     model = fitted(multiplex(), policy="none")
-    assert findings(model, "layers", model.panel_)[0] == "layers: none so far"
-    assert findings(model, "layers", model.panel_)[1].startswith("links to check first in a: ")
+    assert findings(model)[0] == "layers that seem to help: none so far"
+    assert findings(model)[1].startswith("links to check first in a: ")
     monkeypatch.setattr(first_look, "MOST_EDGES", 1)
-    assert len(findings(model, "layers", model.panel_)) == 1
+    assert len(findings(model)) == 1
 
 
 def test_it_is_said_once_after_some_seconds_and_not_near_the_end(monkeypatch, capsys):
@@ -71,59 +70,42 @@ def test_it_is_said_once_after_some_seconds_and_not_near_the_end(monkeypatch, ca
     assert said.count("\n") == 1
 
 
-def test_while_panels_are_searched_for_it_says_once_what_bandits_draw(monkeypatch, capsys):
-    monkeypatch.setattr(first_look, "AFTER", 0.0)
-    mx = groups(48, 4, num_nodes=60, edges_per_layer=80, num_communities=4, seed=3)
-    look, seen = FirstLook(), []
-
-    def searching(model, share):
-        look.search(model, share)
-        seen.append((share, model.panel_.loc[model.panel_["target"] == "g0-0", "layer"].tolist()))
-
-    model = bx.LinkPredictor(epochs=1, members=1, device="cpu")
-    model.fit(mx, ["g0-0", "g1-0"], on_search=searching)
-    shares, drawn = zip(*seen, strict=True)
-    assert list(shares) == sorted(shares)
-    assert shares[-1] == 1
-    assert {len(layers) for layers in drawn} == {DRAWN}
+def test_before_many_targets_are_learnt_it_says_what_a_quick_model_of_the_first_finds(monkeypatch, capsys):
+    monkeypatch.setattr(first_look, "MANY", 48)
+    mx = groups(48, 4, num_nodes=200, edges_per_layer=400, num_communities=4, seed=3)
+    settings = {"device": "cpu", "epochs": 40, "members": 3}
+    FirstLook(silent=True).begin(mx, None, settings)
+    FirstLook().begin(mx, ["g0-0", "g1-0"], settings)
+    assert capsys.readouterr().err == ""
+    FirstLook().begin(mx, None, settings)
     said = capsys.readouterr().err
-    assert said.startswith("banditplex: a first look after 0 s: layers that bandits draw most: ")
-    assert f"{drawn[0][0]} and {drawn[0][1]} for g0-0, " in said
-    assert "; links to check first in g0-0: " in said
-    assert said.endswith(". The search may change this.\n")
+    assert " s, with a quick model of g0-0 alone: layers that seem to help: g0-" in said
+    assert " for g0-0; links to check first in g0-0: " in said
+    assert said.startswith("banditplex: a first look after ")
+    assert said.endswith(". Training may change this.\n")
     assert said.count("\n") == 1
-    FirstLook(silent=True).search(model, 0.5)
+
+
+def test_a_first_target_that_cannot_be_learnt_alone_is_left_to_the_fit_of_all(monkeypatch, capsys):
+    monkeypatch.setattr(first_look, "MANY", 2)
+    ends = np.argwhere(np.triu(np.ones((6, 6)), 1))
+    every, one = (np.repeat(name, len(ends)) for name in ("full", "other"))
+    mx = bx.Multiplex.from_edges(*np.concatenate([ends, ends[:5]]).T, np.concatenate([every, one[:5]]), num_nodes=6)
+    FirstLook().begin(mx, None, {"device": "cpu"})
     assert capsys.readouterr().err == ""
 
 
-def test_without_bandits_the_search_says_nothing(monkeypatch, capsys):
-    """Of up to 32 other layers, regressions compare all: there is no network yet that could say anything."""
-    monkeypatch.setattr(first_look, "AFTER", 0.0)
+def test_the_search_for_panels_says_how_far_it_is():
+    mx = groups(48, 4, num_nodes=60, edges_per_layer=80, num_communities=4, seed=3)
     seen = []
-    look, model = FirstLook(), bx.LinkPredictor(epochs=1, members=1, device="cpu")
-    model.fit(bx.load_dataset("twins"), ["a"], on_search=lambda *at: seen.append(at[1]) or look.search(*at))
-    assert seen == [0.5, 1.0]
+    bx.LinkPredictor(epochs=1, members=1, device="cpu").fit(mx, ["g0-0", "g1-0"], on_search=seen.append)
+    assert len(seen) > 4
+    assert seen == sorted(seen)
+    assert (seen[0] > 0, seen[-1]) == (True, 1)
+    seen.clear()
+    bx.LinkPredictor(epochs=1, members=1, device="cpu").fit(bx.load_dataset("twins"), ["a"], on_search=seen.append)
+    assert seen == [0.5, 1.0]  # of up to 32 other layers, regressions compare all, in two passes
     for policy in ({"policy": "none"}, {"policy": "fixed", "policy_options": {"layers": ["b"]}}):
         seen.clear()
-        bx.LinkPredictor(epochs=1, **policy).fit(
-            bx.load_dataset("twins"), ["a"], on_search=lambda *at: seen.append(at[1])
-        )
+        bx.LinkPredictor(epochs=1, **policy).fit(bx.load_dataset("twins"), ["a"], on_search=seen.append)
         assert seen == [1.0]
-    assert capsys.readouterr().err == ""
-
-
-def test_after_the_search_the_model_is_as_before(tmp_path):
-    """A search that is given up leaves no small network behind, and an earlier fit stays until there is another."""
-
-    def give_up(model, share):
-        raise KeyboardInterrupt
-
-    mx = groups(48, 4, num_nodes=60, edges_per_layer=80, num_communities=4, seed=3)
-    model = bx.LinkPredictor(epochs=1, members=1, device="cpu")
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(mx, ["g0-0"], on_search=give_up)
-    assert not model.__sklearn_is_fitted__()
-    earlier = model.fit(bx.load_dataset("twins"), ["a"]).score_pairs([[0, 1]], "a")
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(mx, ["g0-0"], on_search=give_up)
-    assert model.score_pairs([[0, 1]], "a") == earlier

@@ -2,6 +2,9 @@
 
 import sys
 import time
+import warnings
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from shutil import get_terminal_size
 from textwrap import TextWrapper
 from typing import TYPE_CHECKING, Any
@@ -9,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from banditplex.cli.output import wrapped
+from banditplex.errors import InputError
 from banditplex.markdown import number
 from banditplex.terminal import escape, say
 
@@ -73,8 +77,6 @@ def named(targets: list[Any]) -> str:
 
 def gains_on(model: "LinkPredictor", mx: "Multiplex", targets: "list[Name] | None") -> "pd.DataFrame":
     """Return the gains of a model with the same settings on a multiplex."""
-    import warnings
-
     from sklearn.base import clone
 
     from banditplex.training.gains import MAX_LAYERS
@@ -87,6 +89,8 @@ def gains_on(model: "LinkPredictor", mx: "Multiplex", targets: "list[Name] | Non
 
 
 AFTER = 10.0  # seconds after which there is something to look at
+MANY = 32  # targets from which on a quick model of one of them takes little of the time
+QUICK: Mapping[str, Any] = {"epochs": 5, "members": 1, "validation": 0.0}  # of that model
 NAMED, LINKS = 3, 3  # targets and links that are named
 RANKED, MOST_EDGES = 4_000, 500_000
 """Unknown pairs that are ranked; in a larger multiplex no links are named, as to draw the pairs would take long.
@@ -96,44 +100,49 @@ A sample takes a second with 2,000 nodes, where `recommend` would take eleven.
 
 
 class FirstLook:
-    """Says what was found so far: once while panels are searched for, and once while networks are trained.
+    """Says what was found so far: before many targets are learnt, and once while networks are trained.
 
-    It says so `AFTER` seconds or more from the start, unless it is `silent`.
+    While networks are trained, it says so `AFTER` seconds or more from the start. It says nothing if it is `silent`.
     """
 
     def __init__(self, *, silent: bool = False) -> None:
-        self._begin, self._searched, self._trained = time.monotonic(), silent, silent
+        self._begin, self._silent, self._trained = time.monotonic(), silent, silent
 
-    def search(self, model: "LinkPredictor", share: float) -> None:
-        """Say what bandits draw most, if they explore; `share` of the search for panels is done."""
-        after = time.monotonic() - self._begin
-        if self._searched or after < AFTER or share == 1 or not model.__sklearn_is_fitted__():
+    def begin(self, mx: "Multiplex", targets: "Sequence[Name] | None", settings: Mapping[str, Any]) -> None:
+        """Say what a quick model of the first target finds, if there are so many that this takes little of the time."""
+        from banditplex.predictor import LinkPredictor
+        from banditplex.training.data import choose_device
+
+        every = targets or [name for name, size in zip(mx.layer_names, mx.layer_sizes, strict=True) if size]
+        model = LinkPredictor(**{**settings, **QUICK})
+        if self._silent or len(every) < MANY or choose_device(model.device).type != "cpu":
             return
-        self._searched = True
-        found = findings(model, "layers that bandits draw most", model.panel_)
-        say(f"a first look after {after:.0f} s: {'; '.join(found)}. The search may change this.")
+        with warnings.catch_warnings(action="ignore"), suppress(InputError):  # the fit of all warns, and refuses
+            self._say(model.fit(mx, every[:1]), f"with a quick model of {every[0]} alone")
 
     def epoch(self, model: "LinkPredictor", row: dict[str, Any]) -> None:
         """Say which layers are pooled with targets, after an epoch, unless most of the epochs are done."""
-        after = time.monotonic() - self._begin
-        if self._trained or after < AFTER:
+        if self._trained or time.monotonic() - self._begin < AFTER:
             return
         self._trained = True
         if 2 * row["epoch"] <= row["epochs"]:
-            found = findings(model, "layers that seem to help", model.panel_[model.panel_["weight"] > 0])
-            say(f"a first look after {after:.0f} s: {'; '.join(found)}. Training may change this.")
+            self._say(model)
+
+    def _say(self, model: "LinkPredictor", how: str = "") -> None:
+        after = f"after {time.monotonic() - self._begin:.0f} s" + f", {how}" * bool(how)
+        say(f"a first look {after}: {'; '.join(findings(model))}. Training may change this.")
 
 
-def findings(model: "LinkPredictor", what: str, panels: "pd.DataFrame") -> list[str]:
+def findings(model: "LinkPredictor") -> list[str]:
     """Return what an unfinished model says: two layers of each of some panels, and the most likely of some links."""
-    found: Any = panels.groupby("target", sort=False)["layer"].agg(list)
+    found: Any = model.panel_.query("weight > 0").groupby("target", sort=False)["layer"].agg(list)
     named = [f"{' and '.join(map(str, layers[:2]))} for {target}" for target, layers in found.head(NAMED).items()]
     if len(found) > NAMED:
         named.append(f"others for {len(found) - NAMED} more targets")
     target = found.index[0] if len(found) else model.k_.index[0]
     between = " to " if model.multiplex_.directed else " and "
     links = [between.join(map(str, pair)) for pair in likely_links(model, target)]
-    layers = f"{what}: {', '.join(named) or 'none so far'}"
+    layers = f"layers that seem to help: {', '.join(named) or 'none so far'}"
     return [layers] + [f"links to check first in {target}: {', '.join(links)}"] * bool(links)
 
 

@@ -98,11 +98,6 @@ def train(
             clock = Estimate("epochs at most", hint, sets_up=True)
             look = FirstLook(silent=quiet or as_json or current().size > 1)
 
-            def on_search(model: "LinkPredictor", share: float) -> None:
-                look.search(model, share)
-                if show is not None:
-                    show.search(share)
-
             def on_epoch(model: "LinkPredictor", row: dict[str, Any]) -> None:
                 if not quiet and not resume:
                     clock.tell(row["epoch"], row["epochs"])
@@ -114,9 +109,11 @@ def train(
 
             if resume and folder.begun and not quiet:
                 say_longer(folder, given)
+            if not resume:
+                look.begin(mx, targets, given)
             model = fit_in(
                 folder, mx, targets, given, reading=reading, notes=notes, resume=resume, force=force,
-                on_epoch=on_epoch, on_search=on_search,
+                on_epoch=on_epoch, on_search=None if show is None else show.search,
             )  # fmt: skip
     except KeyboardInterrupt as stop:
         if not others:
@@ -183,7 +180,7 @@ def fit_in(
     folder: RunFolder, mx: "Multiplex", targets: "Sequence[Name] | None", settings: Mapping[str, Any], *,
     reading: Mapping[str, Any] | None = None, notes: Sequence[str] = (), resume: bool = False, force: bool = False,
     on_epoch: "Callable[[LinkPredictor, dict[str, Any]], Any] | None" = None,
-    on_search: "Callable[[LinkPredictor, float], Any] | None" = None,
+    on_search: "Callable[[float], Any] | None" = None,
 ) -> "LinkPredictor":  # fmt: skip
     """Fit a model in a run folder, with checkpoints on the way, and save it there with a table of its gains.
 

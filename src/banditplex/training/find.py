@@ -36,7 +36,6 @@ from banditplex.training.batches import TARGETS
 from banditplex.training.config import Config
 from banditplex.training.data import MOST_EXAMPLES, TrainingData, choose_device, count_examples, prepare
 from banditplex.training.gains import NEW, Comparison
-from banditplex.training.loop import Trainer
 from banditplex.training.screening import promising_layers
 from banditplex.training.setup import make_trainer
 
@@ -62,19 +61,19 @@ CLEAR = 2.75
 With 500 layers in groups of 3, half copied, pairs hidden, 97 % of the helpers pass and .4 % of other layers; with whole
 layers and 2 errors, 82 % and .4 % would.
 """
-Tell = Callable[[float, Trainer | None], Any]
-"""Called with the share of the search that is done, from 0 to 1, and the small network while bandits explore."""
+Tell = Callable[[float], Any]
+"""Called with the share of the search that is done, from 0 to 1."""
 
 
-def find_panels(mx: Multiplex, targets: Ints, config: Config, tell: Tell = lambda *_: None) -> Panels:
+def find_panels(mx: Multiplex, targets: Ints, config: Config, tell: Tell = lambda _: None) -> Panels:
     """Return the layers to pool with each target."""
     others = mx.num_layers - 1
     pooled = config.sees_all and config.chooses_k and others > 0 and config.policy != "none"
     if not pooled or count_examples(mx, targets) > MOST_EXAMPLES:
-        tell(1.0, None)
+        tell(1.0)
         return Panels.none(targets.tolist())
     if config.policy == "fixed":
-        tell(1.0, None)
+        tell(1.0)
         layers = to_layer(targets[:, None], np.array((config.policy_options or {})["arms"]))
         return Panels({target: tuple(some) for target, some in zip(targets.tolist(), layers.tolist(), strict=True)})
     steps = min(ROUNDS * math.ceil(len(targets) / TARGETS), MAX_STEPS)
@@ -82,7 +81,7 @@ def find_panels(mx: Multiplex, targets: Ints, config: Config, tell: Tell = lambd
     config = replace(config, evidence="drawn", relevance="predictive", **exploring)
     if others <= FEW or not POLICIES[config.policy].takes_k:
         every = to_layer(targets[:, None], np.arange(others)[None])
-        return choose(prepare(mx, targets, config), every, config.seed, lambda share: tell(share, None))
+        return choose(prepare(mx, targets, config), every, config.seed, tell)
     candidates = None
     if others > MAX_ARMS:
         graph = PackedGraph.from_multiplex(mx, choose_device(config.device))
@@ -94,12 +93,12 @@ def find_panels(mx: Multiplex, targets: Ints, config: Config, tell: Tell = lambd
     trainer = make_trainer(mx, targets, config, candidates=candidates)
     while not trainer.finished:
         trainer.run_epoch()
-        tell(trainer.epoch / trainer.epochs / 2, trainer)
+        tell(trainer.epoch / trainer.epochs / 2)
     layers = trainer.most_probable_layers(COMPARED)
-    return choose(trainer.data, layers, config.seed, lambda share: tell((1 + share) / 2, None))
+    return choose(trainer.data, layers, config.seed, lambda share: tell((1 + share) / 2))
 
 
-def choose(data: TrainingData, layers: Ints, seed: int, tell: Callable[[float], Any]) -> Panels:
+def choose(data: TrainingData, layers: Ints, seed: int, tell: Tell) -> Panels:
     """Return which of layers (T, m), how many and in which order, to pool with each target."""
     targets, graph = data.targets.tolist(), data.train_view.graph
     rngs = [stream(seed, "find", target) for target in targets]

@@ -5,6 +5,8 @@ eigenvectors, or if it shares edges with the target; both are compared with what
 same number of edges, would have by chance.
 """
 
+from functools import cached_property
+
 import numpy as np
 import torch
 from torch import Tensor
@@ -35,9 +37,11 @@ def promising_layers(graph: PackedGraph, targets: Ints, count: int) -> Ints:
 class _Sample:
     """Some edges of every layer of a graph, with no edge twice."""
 
-    def __init__(self, source: Tensor, destination: Tensor, layer: Tensor, num_layers: int) -> None:
-        self.source, self.destination, self.layer, self.num_layers = source, destination, layer, num_layers
-        self.count = torch.bincount(layer, minlength=num_layers).clamp(min=1).double()
+    def __init__(self, source: Tensor, destination: Tensor, layer: Tensor, num_layers: int, num_nodes: int) -> None:
+        self.source, self.destination, self.layer = source, destination, layer
+        self.num_layers, self.num_nodes = num_layers, num_nodes
+        self.key = source * num_nodes + destination
+        self.count = torch.bincount(layer, minlength=self.num_layers).clamp(min=1).double()
 
     @classmethod
     def of(cls, graph: PackedGraph) -> "_Sample":
@@ -53,13 +57,19 @@ class _Sample:
         if not graph.directed:  # an arc each way
             once = torch.nonzero(source < destination).squeeze(1)
             source, destination, layer = source[once], destination[once], layer[once]
-        return cls(source, destination, layer, num_layers)
+        return cls(source, destination, layer, num_layers, graph.num_nodes)
 
     def mean(self, values: Tensor) -> Tensor:
-        """Return the means of values (n, ...) of edges over each layer."""
-        total = torch.zeros(self.num_layers, *values.shape[1:], dtype=torch.float64, device=values.device)
-        shape = (-1, *(1 for _ in values.shape[1:]))
-        return total.index_add_(0, self.layer, values.double()) / self.count.view(shape)
+        """Return the means of values (n,) of edges over each layer."""
+        return torch.bincount(self.layer, values.double(), minlength=self.num_layers) / self.count
+
+    @cached_property
+    def ends(self) -> Tensor:
+        """The share of each node in all ends of edges of each layer, sparse (L, N)."""
+        where = torch.stack([self.layer.repeat(2), torch.cat([self.source, self.destination])])
+        share = (0.5 / self.count)[where[0]].float()
+        size = (self.num_layers, self.num_nodes)
+        return torch.sparse_coo_tensor(where, share, size, check_invariants=False).coalesce()
 
 
 def closeness(graph: PackedGraph, spectral: Spectral, target: int, edges: _Sample) -> Tensor:
@@ -68,10 +78,9 @@ def closeness(graph: PackedGraph, spectral: Spectral, target: int, edges: _Sampl
     position = torch.zeros(graph.num_nodes, spectral.vectors.shape[2], device=graph.device)
     position[graph.both.row_key[low:high] % graph.num_nodes] = spectral.vectors[0, low:high]
     value = spectral.values[0, target]
-    a, b = position[edges.source], position[edges.destination]
-    near = (a * b * value).sum(1)
+    near = ((position * value).index_select(0, edges.source) * position.index_select(0, edges.destination)).sum(1)
     mean, square = edges.mean(near), edges.mean(near.square())
-    by_chance = (edges.mean((a + b) / 2).square() * value.double()).sum(1)
+    by_chance = (edges.ends @ position).square() @ value
     error = ((square - mean.square()).clamp(min=0) / edges.count).sqrt().clamp(min=1e-12)
     return (mean - by_chance) / error
 
@@ -83,6 +92,6 @@ def overlap(graph: PackedGraph, target: int, edges: _Sample) -> Tensor:
     first, last = lists.indptr[[low, high]].tolist()
     row = torch.repeat_interleave(lists.row_degree[low:high]) + low
     known = (lists.row_key[row] % num_nodes) * num_nodes + lists.neighbour[first:last]
-    shared = edges.mean(contains(known, edges.source * num_nodes + edges.destination).double()) * edges.count
+    shared = edges.mean(contains(known, edges.key).double()) * edges.count
     expected = edges.count * len(known) / num_nodes**2
     return (shared - expected) / (expected + 1).sqrt()
