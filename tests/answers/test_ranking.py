@@ -61,7 +61,7 @@ def test_links_of_one_node(directed, fitted):
     scores = model.score_pairs([[7, node] for node in others], LAYER)
     table = model.recommend(LAYER, node=7, top=100)
     assert listed(table) == [(7, others[place]) for place in np.argsort(-scores, kind="stable")]
-    assert table.attrs["ranked"] == 39
+    assert (table.attrs["ranked"], table.attrs["chosen"]) == (39, "all pairs of node 7")
     with refuses("node", 99):
         model.recommend(LAYER, node=99)
     with refuses("node=", "candidates="):

@@ -350,7 +350,7 @@ def test_types_by_column(tmp_path):
     kinds = {"ann": "user", "bob": "user", "tea": "item"}
     assert bx.read(path) == bx.Multiplex.from_edges(["ann"] * 2, ["tea", "bob"], "edges", node_types=kinds)
     put(path, "source,target,source_type,target_type\n1,1,user,item\n")
-    with refuses_file(path, "'item' and 'user'", "1", "bipartite=True"):
+    with refuses_file(path, "'item' and 'user' for 1;", "bipartite=True"):
         bx.read(path)
     with says("item/1"):
         assert bx.read(path, bipartite=True).node_names.tolist() == ["user/1", "item/1"]  # sources first

@@ -231,6 +231,9 @@ def test_pandas_of_a_shop(shop):
         Multiplex.from_pandas(frame.assign(source_type=["user", "user", "item"]))
     with refuses("'dan'"):
         Multiplex.from_pandas(frame, node_names=[*shop.node_names, "dan"])
+    numbered = pd.DataFrame({"source": [0], "target": [1], "source_type": ["user"], "target_type": ["item"]})
+    with refuses("none for 2."):
+        Multiplex.from_pandas(numbered, num_nodes=3)
 
 
 def test_networkx_of_a_shop(shop):

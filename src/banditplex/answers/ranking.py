@@ -143,7 +143,7 @@ def of_node(mx: Multiplex, layer: int, node: int, space: PairSpace) -> Plan:
     """Choose all pairs of a node; in a directed multiplex, those from it."""
     pairs = np.stack([np.full(mx.num_nodes, node), np.arange(mx.num_nodes)], 1)
     pairs = pairs[space.contains(np.full(len(pairs), layer), pairs)]
-    return Plan(_chunks(pairs), len(pairs), len(pairs), f"all pairs of node {mx.node_names[node]!r}")
+    return Plan(_chunks(pairs), len(pairs), len(pairs), f"all pairs of node {mx.node_names.item(node)!r}")
 
 
 def rank(

@@ -146,12 +146,12 @@ def _typed(
         each = np.full(len(names), -1, np.int64)
         each[node] = kind
         if (each < 0).any():
-            raise InputError(f"Expected a type for every node, got none for {names[np.argmax(each < 0)]!r}.")
+            raise InputError(f"Expected a type for every node, got none for {names.item(np.argmax(each < 0))!r}.")
         return names, ends, kinds[each]
     if not bipartite:
         pair = " and ".join(repr(kinds[kind[each]]) for each in (twice[0], twice[0] + 1))
         hint = "bipartite=True makes them two nodes"
-        message = f"Expected one type per node, got {pair} for {names[node[twice[0]]]!r}; {hint}"
+        message = f"Expected one type per node, got {pair} for {names.item(node[twice[0]])!r}; {hint}"
         raise FormatError(message, path=origin.path)
     labels = [f"{a}/{b}" for a, b in zip(kinds[kind].tolist(), names[node].tolist(), strict=True)]
     shown = f"{len(twice):,} ids are shared by {' and '.join(map(repr, kinds))}: nodes are named as in {labels[0]!r}"
