@@ -4,6 +4,7 @@ import pytest
 
 from banditplex.io import detect, read
 from banditplex.io.triples import read_triple_splits
+from banditplex.multiplex import Multiplex
 from tests.io.checks import edges_by_name, lay_out, refuses_file
 from tests.refusals import refuses
 
@@ -55,8 +56,9 @@ def test_a_split_in_files_with_headers_and_other_endings(tmp_path, ending):
 
 
 def test_tables_in_a_folder_are_no_triples(tmp_path):
-    folder = lay_out(tmp_path, {f"{name}.tsv": "source\ttarget\tlayer\nann\tbob\tx\n" for name in ("train", "test")})
-    assert detect(folder).name == "tables"
+    for header in ("source\ttarget\tlayer", "target\tsource\tlayer", "head\ttail\tlayer"):
+        folder = lay_out(tmp_path, {f"{name}.tsv": f"{header}\nann\tbob\tx\n" for name in ("train", "test")})
+        assert detect(folder).name == "tables"
 
 
 @pytest.mark.parametrize("header", ["head,relation,tail", "subject,predicate,object", "h,r,t", "T,ID,H,R"])
@@ -71,6 +73,15 @@ def test_tables_whose_header_says_that_they_are_triples(tmp_path, header, ending
     assert "directed=False" in str(told[-1].message)
     assert edges_by_name(mx) == [("parent", "cid", "dan", 1.0, None), ("parent", "dan", "cid", 1.0, None)]
     assert mx.directed
+
+
+@pytest.mark.filterwarnings("error")
+def test_heads_and_tails_need_no_relation(tmp_path):
+    """As source and target do, they count by name in any order, and say nothing of two kinds of nodes."""
+    path = lay_out(tmp_path, {"net.csv": "tail,head,layer\nbob,ann,work\ncid,bob,work\n"}) / "net.csv"
+    expected = Multiplex.from_edges(["ann", "bob"], ["bob", "cid"], "work", directed=True)
+    assert read(path, directed=True) == expected
+    assert read(lay_out(tmp_path, {"net.tsv": path.read_text().replace(",", "\t")}) / "net.tsv").num_edges == 2
 
 
 def test_triples_without_a_header_in_a_table_are_told_of(tmp_path):

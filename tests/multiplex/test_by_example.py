@@ -140,7 +140,7 @@ def test_suggest_layer():
 
 
 def test_with_usual():
-    assert with_usual("source", "von") == ("von", "source", "from", "u", "src", "sender", "caller", "follower")
+    assert with_usual("source", "von") == ("von", "source", "from", "u", "src", "sender", "caller", "follower", "head")
 
 
 def test_folded():

@@ -22,6 +22,7 @@ def test_columns_of_a_table_go_by_their_names():
     turned = pd.DataFrame({"target": ["ann", "cid"], "source": ["cid", "bob"]})
     assert as_pairs(NAMED, turned).tolist() == [[2, 0], [1, 2]]
     assert as_pairs(NAMED, turned.set_axis(["destination", "u"], axis=1)).tolist() == [[2, 0], [1, 2]]
+    assert as_pairs(NAMED, turned.set_axis(["Tail", "head"], axis=1)).tolist() == [[2, 0], [1, 2]]
     for unsaid in (["a", "b"], ["to", "b"], [0, 1]):
         assert as_pairs(NAMED, turned.set_axis(unsaid, axis=1)).tolist() == [[0, 2], [2, 1]]
 

@@ -13,7 +13,7 @@ from banditplex.io.gatne import PARTS, Parts, Splits, read_parts
 from banditplex.io.lines import filled_lines
 from banditplex.multiplex import Multiplex
 from banditplex.multiplex.notes import note
-from banditplex.multiplex.roles import ROLES, TRIPLES
+from banditplex.multiplex.roles import PAIR_ROLES, ROLES, TRIPLES
 from banditplex.registry import check_choice
 
 SUFFIXES = (".txt", ".tsv", ".triples")
@@ -66,7 +66,8 @@ def _starts_with_triples(path: Path) -> bool:
     with path.open("rb") as file:
         head = file.read(1 << 16).replace(b"\r", b"\n")
     lines = [line.split(b"\t") for _, line in filled_lines(head[: head.rfind(b"\n") + 1] or head)]
-    if lines and path.suffix == ".tsv" and lines[0][0].decode(errors="replace").lower() in ROLES["source"]:
+    first = tuple(field.decode(errors="replace").lower() for field in lines[0]) if lines else ()
+    if path.suffix == ".tsv" and first not in TRIPLES and all(set(first) & set(ROLES[role]) for role in PAIR_ROLES):
         return False  # the header of a table
     return bool(lines) and all(len(fields) == 3 and all(map(bytes.strip, fields)) for fields in lines)
 

@@ -8,9 +8,10 @@ from banditplex.errors import FormatError
 from banditplex.multiplex.notes import note
 
 ROLES = {  # from the role of a column to its usual names; the first ones say it, the others of a layer only suggest it
-    "source": ("source", "from", "u", "src", "sender", "caller", "follower"),
+    "source": ("source", "from", "u", "src", "sender", "caller", "follower", "head"),
     "destination": (
-        "target", "destination", "to", "v", "dst", "recipient", "receiver", "callee", "called", "followee", "followed"
+        "target", "destination", "to", "v", "dst", "recipient", "receiver", "callee", "called", "followee", "followed",
+        "tail",
     ),
     "layer": ("layer", "relation", "relationship", "type", "kind", "label", "channel", "medium", "platform", "event"),
     "weight": ("weight",),
