@@ -17,10 +17,10 @@ class FormatError(InputError):
     """
 
     def __init__(
-        self, message: str, *, path: object = None, line: int | None = None, row: int | None = None,
+        self, message: str, *, path: object = None, line: int | None = None, row: int | str | None = None,
         column: str | None = None,
     ) -> None:  # fmt: skip
         self.path, self.line = path, line
-        places = {"": path, "line ": line, "row ": row, "column ": column and repr(column)}
+        places = {"": path, "line ": line, "row ": row and repr(row), "column ": column and repr(column)}
         where = ", ".join(f"{kind}{place}" for kind, place in places.items() if place is not None)
         super().__init__(f"{where}: {message[:1].lower()}{message[1:]}" if where else message)

@@ -198,18 +198,31 @@ def test_directed_and_bare_matrices(tmp_path):
 @pytest.mark.parametrize(
     ("text", "values"),
     [
-        (",a,b\na,0,1\nc,1,0\n", ["'c'", "header=False"]),
-        (",a,b\na,0,1\n", ["square", "1 rows"]),
-        (",a,b\na,0,much\nb,1,0\n", ["numbers", "'b'"]),
-        (",a,b\na,0,-1\nb,1,0\n", ["-1"]),
-        ("a,b,c\n1,2,3\n", ["square"]),
+        (",a,b\na,0,1\nc,1,0\n", ["'c' only in the first column", "header=False"]),
+        (",a,b\na,0,1\n", ["'b' only in the first row"]),
+        ("who,a,b\na,0,1\n", ["'b' only in the first row"]),
+        (",1,2,3\n1,0,1,0\n2,1,0,1\n", ["'3' only in the first row"]),
+        (",a,b\na,0,1\nb,1,0\nb,1,0\n", ["'b' twice"]),
+        (",a,b,b\na,0,1,1\nb,1,0,1\nb,1,0,1\n", ["'b' twice"]),
+        (",a,b\nb,0,much\na,1,0\n", ["row 'b', column 'b'", "number", "'much'"]),
+        (",a,b\nb,0,2\na,-1,0\n", ["row 'a', column 'a'", "'-1'"]),
+        ("a,b\n0,1\n2,much\n", ["row 2, column 'b'", "'much'"]),
+        ("a,b,c\n1,2,3\n", ["square", "1 rows and 3 columns"]),
     ],
 )
 def test_what_is_no_matrix(tmp_path, text, values):
-    with refuses(*values):
-        bx.read(lay_out(tmp_path, {"net.csv": text}) / "net.csv", matrix=True)
+    """Said of a file alone, and of one of several, as the user sees it: the column of names is not counted."""
+    path = lay_out(tmp_path, {"net.csv": text, "good.csv": ",a\na,0\n"}) / "net.csv"
+    for paths in (path, [tmp_path / "good.csv", path]):
+        with refuses(path, *values):
+            bx.read(paths, matrix=True)
     with refuses("wide", "matrix"):
         bx.read(tmp_path / "net.csv", matrix=True, wide=True)
+
+
+def test_a_wrong_cell_of_a_matrix_without_names(tmp_path):
+    with refuses("net.csv, row 2, column '3': ", "'y1'"):
+        bx.read(lay_out(tmp_path, {"net.csv": "0,1,0\n0,0,y1\n5,0,0\n"}) / "net.csv", matrix=True, header=False)
 
 
 # Data in memory

@@ -1,6 +1,8 @@
 """Tables that are no list of edges: one column per layer (wide), and adjacency matrices."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,7 +39,7 @@ def widened(frame: pd.DataFrame, options: TableOptions, path: object = None) -> 
     roles = [role for role in EDGE_ROLES if role not in ("layer", "weight")]
     chosen = choose_columns(names, options.columns, path=path, roles=roles, sample=lambda name: head[name].tolist())
     numbers = {name: _numbers(frame[name], options) for name in names if name not in chosen.values()}
-    layers = {name: column for name, column in numbers.items() if column is not None and column.any()}
+    layers = {name: column for name, column in numbers.items() if column.any() and not np.isnan(column).any()}
     if not layers:
         listed = ", ".join(map(repr, numbers)) or "none"
         raise FormatError(f"expected columns of numbers, or of yes and no, as layers, got {listed}", path=path)
@@ -59,7 +61,7 @@ def widened(frame: pd.DataFrame, options: TableOptions, path: object = None) -> 
 
 
 def _numbers(column: pd.Series, options: TableOptions) -> Any:
-    """Return numbers, 1 for yes and 0 for no and for empty cells; None if there are other texts."""
+    """Return numbers, 1 for yes and 0 for no and for empty cells, NaN for other texts."""
     if column.dtype.kind in "biuf":
         return column.fillna(0).to_numpy(np.float64)
     texts = column.map(lambda cell: str(cell).strip().casefold(), na_action="ignore").fillna("")
@@ -67,18 +69,19 @@ def _numbers(column: pd.Series, options: TableOptions) -> Any:
     if options.decimal == ",":
         texts = texts.str.replace(",", ".", regex=False)
     found = pd.to_numeric(texts, errors="coerce").to_numpy(np.float64)
-    return found if np.isfinite(found).all() else None
+    return np.where(np.isfinite(found), found, np.nan)
 
 
 def from_matrices(
-    cls: type["Multiplex"], frames: Mapping[Any, pd.DataFrame], options: TableOptions, **others: Any
-) -> "Multiplex":
+    cls: type["Multiplex"], frames: Mapping[Any, pd.DataFrame], options: TableOptions,
+    paths: Iterable[object] = repeat(None), **others: Any,
+) -> "Multiplex":  # fmt: skip
     """Build a multiplex from one adjacency matrix per layer; entries are weights, and empty cells or 0 are no edges.
 
     The names of nodes are those of the columns, and of the rows in the first column. Without a header, nodes are
     numbered from 0. If the options do not say it, edges are directed unless every matrix is symmetric.
     """
-    found = {layer: _matrix(frame, options, layer) for layer, frame in frames.items()}
+    found = {each: _matrix(frames[each], options, path) for each, path in zip(frames, paths, strict=False)}
     every = {node for nodes, _ in found.values() for node in nodes}
     whole = all(node.isascii() and node.isdigit() and str(int(node)) == node for node in every)
     names = sorted(map(int, every)) if whole else sorted(every)
@@ -91,28 +94,33 @@ def from_matrices(
     return cls.from_scipy(matrices, directed=options.directed, node_names=names, **others)
 
 
-def _matrix(frame: pd.DataFrame, options: TableOptions, name: object) -> tuple[list[str], Any]:
+def _matrix(frame: pd.DataFrame, options: TableOptions, path: object) -> tuple[list[str], Any]:
     """Return the names of nodes, and the matrix of one layer."""
-    names = [str(column).strip() for column in frame.columns]
+    names, more = [str(column).strip() for column in frame.columns], len(frame.columns) - len(frame)
+    rows: list[Any] = [*range(1, len(frame) + 1)]  # as users see them
     if not options.header:
         names = [str(index) for index in range(len(names))]
-    elif len(names) == len(frame) + 1:
+    elif more == 1 or names[:1] == ["Unnamed: 0"] or (more and np.isnan(_numbers(frame.iloc[:, 0], options)).any()):
         rows = [str(cell).strip().removesuffix(".0") for cell in frame.iloc[:, 0]]
         names, frame = names[1:], frame.iloc[:, 1:]
+        twice = next((each for each, count in Counter(rows).items() if count > 1), None)
+        if twice is not None:
+            raise FormatError(f"expected distinct names in the first column, got {twice!r} twice", path=path)
         if set(rows) != set(names):
             odd = next(each for each in [*rows, *names] if (each in rows) != (each in names))
-            got = f"{odd!r} in one of them; header=False reads a matrix without names"
-            raise FormatError(f"expected the same names in the first row and the first column, got {got}", path=name)
-        frame = frame.iloc[np.argsort(rows)[np.argsort(np.argsort(names))]]
+            where = f"only in the first {'column' if odd in rows else 'row'}"
+            got = f"{odd!r} {where}; header=False reads a matrix without names"
+            raise FormatError(f"expected the same names in the first row and the first column, got {got}", path=path)
+        frame, rows = frame.iloc[np.argsort(rows)[np.argsort(np.argsort(names))]], names
     if len(set(names)) < len(names) or len(names) != len(frame):
         got = f"{len(frame):,} rows and {len(names):,} columns" if len(names) != len(frame) else "a name twice"
-        expected = "a square matrix with distinct names in the first row and column"
-        raise FormatError(f"expected {expected}, got {got}", path=name)
-    columns = [_numbers(frame.iloc[:, place], options) for place in range(len(names))]
-    wrong = next((each for each, column in zip(names, columns, strict=True) if column is None), None)
-    if wrong is not None:
-        raise FormatError(f"expected numbers in the matrix, got texts in the column of {wrong!r}", path=name)
-    matrix = np.stack(columns, axis=1) if columns else np.empty((0, 0))
-    if (matrix < 0).any():
-        raise FormatError(f"expected a matrix of weights of at least 0, got {matrix.min():g}", path=name)
+        raise FormatError(f"expected a square matrix with distinct names, got {got}", path=path)
+    matrix = np.array([_numbers(frame.iloc[:, place], options) for place in range(len(names))])
+    matrix = matrix.reshape(len(names), len(names)).T
+    wrong = np.argwhere(~(matrix >= 0))
+    if len(wrong):
+        row, column = wrong[0]
+        named = names[column] if options.header else str(column + 1)
+        message = f"expected a number of at least 0, got {str(frame.iat[row, column])!r}"
+        raise FormatError(message, path=path, row=rows[row], column=named)
     return names, matrix

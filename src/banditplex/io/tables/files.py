@@ -126,7 +126,8 @@ def _read_text(path: Path, options: TableOptions, usual: str, *, texts: bool) ->
     except (ValueError, LookupError, OverflowError) as error:  # what pandas raises for files that are no tables
         if isinstance(error, InputError):
             raise
-        raise FormatError(f"expected a table, got {' '.join(str(error).split())}", path=path) from None
+        text = " ".join(str(error).split()).removeprefix("Error tokenizing data. C error: ")
+        raise FormatError(f"expected a table, got {text}", path=path) from None
     best: pd.DataFrame = max(frames, key=lambda each: len(each.select_dtypes("number").columns))
     if not isinstance(best.index, pd.RangeIndex):  # what pandas makes of cells without a column
         raise FormatError(f"expected {len(best.columns)} columns, as in the first line, got rows of more", path=path)

@@ -35,7 +35,7 @@ from banditplex.schema import check, whole
 def read(path: Path, options: TableOptions, *, kind: str, progress: Progress | None = None) -> Multiplex:
     """Read one table of a kind; `progress` is called with (bytes done, bytes in total), or rows of Parquet."""
     if options.matrix:
-        return from_matrices(Multiplex, {ONLY_LAYER: read_whole(path, options, kind=kind, texts=True)}, options)
+        return from_matrices(Multiplex, {ONLY_LAYER: read_whole(path, options, kind=kind, texts=True)}, options, [path])
     part = load(path, options, kind=kind, progress=progress)
     says, num_nodes = part.note, options.num_nodes
     nodes, layers = says.get("nodes"), says.get("layers")
@@ -81,7 +81,7 @@ def read_all(
         raise InputError(f"Expected different files, got {twice} more than once.")
     if options.matrix:
         matrices = [read_whole(file, options, texts=True) for file in files]
-        return from_matrices(Multiplex, dict(zip(file_names(files), matrices, strict=True)), options)
+        return from_matrices(Multiplex, dict(zip(file_names(files), matrices, strict=True)), options, files)
     done = np.cumsum([file.stat().st_size for file in files]).tolist()
     parts: list[Part] = []
     notes: dict[object, list[str]] = {}
