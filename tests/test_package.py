@@ -123,6 +123,8 @@ WITH_DATA = (  # which pandas reads
     (("compare", "nowhere"), "nowhere"),
     (("train", "edges.csv", "-o", "new", "--target", "C"), "'C'"),
     (("evaluate", "edges.csv", "--hide", "pair", "--target", "C"), "'C'"),
+    (("evaluate", "edges.csv", "--hide", "pair", "--metric", "auc"), "'auc'"),
+    (("compare", "edges.csv", "--target", "C"), "'C'"),
     (("predict", "run", "--layer", "a", "--node", "zoe"), "'zoe'"),
     (("predict", "run", "--layer", "a", "--node", "ANN"), "did you mean 'ann'"),
 )

@@ -206,10 +206,10 @@ def test_ctrl_c_shows_how_to_resume(call, folder, monkeypatch):
         (["--policy", "unifrom"], ["policy", "'unifrom'", "'uniform'"]),
         (["--policy", "uniform,uniform"], ["policies", "uniform,uniform"]),
         (["--metric", "auc"], ["metric", "roc_auc", "auc"]),
-        (["--trials", "0"], ["trials", "got 0"]),
-        (["--folds", "1"], ["folds", "got 1"]),
+        (["--trials", "0"], ["--trials", "'0'"]),
+        (["--folds", "1"], ["--folds", "'1'"]),
         (["--folds", "41"], ["41 edges", "41 folds", "'g1-base'", "got 40"]),
-        (["--hide", "edge"], ["hide", "layer, pair", "'edge'"]),
+        (["--hide", "edge"], ["--hide", "layer, pair", "'edge'", "triples", "--split fixed"]),
         (["--negatives", "easy"], ["negatives", "uniform, degree, hard", "'easy'"]),
         (["--target", "g1"], ["layer", "'g1'"]),
         (["--engine", "threads"], ["engine", "'threads'"]),
@@ -238,6 +238,15 @@ def test_ctrl_c_shows_how_to_resume(call, folder, monkeypatch):
 def test_refusals(refusal, folder, finished, words, values):
     message = refusal("evaluate", "data.csv", *QUICK, "--quiet", *words, cwd=folder)
     assert [value for value in values if value not in message] == []
+
+
+@pytest.mark.parametrize(
+    "words", ["--trials 0", "--folds 1", "--jobs 0", "--engine threads", "--negatives easy", "--hide edge", "-o no/x"]
+)
+def test_what_no_data_could_mend_is_refused_before_they_are_looked_for(refusal, tmp_path, words):
+    flag, value = words.split()
+    message = refusal("evaluate", "nowhere", "--hide", "layer", flag, value, cwd=tmp_path)
+    assert [each for each in (flag.strip("-"), value, "nowhere") if each in message] == [flag.strip("-"), value]
 
 
 def test_missing_ray(refusal, folder, monkeypatch):

@@ -84,13 +84,13 @@ def _in_one_line(error: Any) -> str:
 
 
 def _given(option: Any) -> str | None:
-    """Return the word that was given for an option, if it was."""
-    names = option.opts if option is not None else ()
+    """Return the word that was given for an option, the last of several; None: it was not."""
+    names, came = option.opts if option is not None else (), None
     for word, following in zip(sys.argv[1:], [*sys.argv[2:], None], strict=False):
         name, equals, value = word.partition("=")
         if name in names:
-            return value if equals else following
-    return None
+            came = value if equals else following
+    return came
 
 
 def _print_version(wanted: bool) -> None:

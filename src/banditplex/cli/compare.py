@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from banditplex.cli import options
-from banditplex.cli.data import DATA, Reading, as_name, check_there, load, published_split, reads_data, title_of
+from banditplex.cli.data import DATA, Reading, check_there, find_targets, load, published_split, reads_data, title_of
 from banditplex.cli.options import option
 from banditplex.cli.output import Json, print_json, print_lines, print_table, wrapped
 from banditplex.cli.report import last_line, page_beside, try_page
 from banditplex.cli.resuming import say_new, telling
 from banditplex.errors import InputError
-from banditplex.pairs.visibility import HIDE
+from banditplex.jobs.engine import check_engine
+from banditplex.pairs.visibility import HIDE, check_hide
 from banditplex.registry import Registry, check_choice
 from banditplex.storage.rows import begun, check_folder
 from banditplex.terminal import bars
@@ -49,11 +50,13 @@ def compare(
         str | None, option("Methods; quick, main and ours stand for several.", "A,B,..", shown="all")
     ] = None,
     hide: Annotated[str, option("Hide held-out pairs in their own layer or in every layer.", "layer|pair")] = "layer",
-    budget: Annotated[float | None, option("Time limit of a fit, and of its test.", "SECONDS", shown="120")] = None,
-    memory: Annotated[float, option("Memory limit of a fit.", "GB")] = 8.0,
+    budget: Annotated[
+        float | None, option("Time limit of a fit, and of its test.", "SECONDS", shown="120", min=0.001)
+    ] = None,
+    memory: Annotated[float, option("Memory limit of a fit.", "GB", min=0.001)] = 8.0,
     seeds: Annotated[int, option("Number of seeds; each has its own split.", min=1)] = 5,
     trials: Annotated[
-        int | None, option("Settings that each method may try on validation edges; 1: no tuning.", shown="10")
+        int | None, option("Settings that each method may try on validation edges; 1: no tuning.", shown="10", min=1)
     ] = None,
     quick: Annotated[
         bool, option("--quick", "Does it help on my data? Fast methods without tuning, in a few minutes.")
@@ -97,7 +100,14 @@ def compare(
         raise InputError("Expected -o DIR with --resume, got none.")
     leaks = _leaks(split, hide)
     _check_methods(methods)
+    check_engine(engine, jobs)
     check_there(data)
+    if out is not None:
+        check_folder(out, resume=resume, how="--resume")
+    title, given = title_of(data), QUICK if quick else FULL
+    fixed = None if leaks is None else published_split(data, leaks=leaks)
+    mx = fixed.test.train if fixed else load(data, reading, quiet=quiet)
+    targets = find_targets(mx, target)
     from banditplex.leaderboard import board as boards
     from banditplex.leaderboard import compare as run_all
     from banditplex.leaderboard import lines
@@ -106,19 +116,12 @@ def compare(
     from banditplex.report.collect import collect_leaderboard
     from banditplex.report.kept import PAGE
 
-    given = QUICK if quick else FULL
     names = methods if methods is not None else given["methods"]
     chosen = choose_methods(names.split(",") if names is not None else None)
-    if out is not None:
-        check_folder(out, resume=resume, how="--resume")
     where = find_device(device, engine)
-    title = title_of(data)
-    fixed = None if leaks is None else published_split(data, leaks=leaks)
-    mx = fixed.test.train if fixed else load(data, reading, quiet=quiet)
     plan = Plan(
         hide=hide, seeds=seeds, memory=memory, trials=trials if trials is not None else given["trials"],
-        budget=budget if budget is not None else given["budget"],
-        targets=tuple(as_name(name, mx.layer_names) for name in target) if target else None, device=where,
+        budget=budget if budget is not None else given["budget"], targets=targets, device=where,
     )  # fmt: skip
     plan.check(mx)
     if mx.num_layers == 1:
@@ -165,7 +168,7 @@ def _leaks(split: str, hide: str) -> str | None:
     """Return what becomes of the leaking pairs of a split that comes with the data; None: another split is used."""
     leaks = {"random": None, "fixed": "drop", "fixed-with-leaks": "keep"}
     check_choice("--split", split, leaks)
-    check_choice("--hide", hide, HIDE[1:])
+    check_hide(hide, "--hide")
     if leaks[split] is not None and hide != HIDE[1]:
         raise InputError(f"Expected --hide {HIDE[1]} with --split {split}, got {hide!r}.")
     return leaks[split]

@@ -223,12 +223,21 @@ def as_name(text: str, names: "Iterable[Name]") -> "Name":
     return int(text) if integers and text.lstrip("-").isdigit() else text
 
 
+def find_targets(mx: "Multiplex", typed: Iterable[str] | None) -> "tuple[Name, ...] | None":
+    """Return the layers that were typed as targets; refuse those that are not there."""
+    targets = tuple(as_name(name, mx.layer_names) for name in typed or ())
+    for each in targets:
+        mx.layer_index(each)  # refuses
+    return targets or None
+
+
 FLAGS: dict[str, str | None] = {
     **{f"{name}=": f"--{name.replace('_', '-')}" for name in (*READING, "context", "width", "evidence")},
     **{f"{name}=True": f"--{name.replace('_', '-')}" for name in (*READING, "exact", "lossy", "resume")},
     **{f"{role}=": f"--columns {ALIAS.get(role, role)}=" for role in EDGE_ROLES},
     **{name: f"--{name.replace('_', '-')}" for name in (*SETTINGS, "date_format", "max_size") if "_" in name},
     **dict.fromkeys(("overwrite=True", "force=True"), "--force"),
+    "fixed_split": "--split fixed",
     "read with format=": "read with --from",
     "write with format=": "write with --to",
     "header=False": "--no-header",

@@ -10,13 +10,15 @@ from typing import Annotated, Any
 import numpy as np
 
 from banditplex.cli import options
-from banditplex.cli.data import Data, Reading, as_name, load, published_split, reading_notes, reads_data, title_of
+from banditplex.cli.data import Data, Reading, find_targets, load, published_split, reading_notes, reads_data, title_of
 from banditplex.cli.gains import gains_on, print_gains
 from banditplex.cli.options import option, options_by_policy
 from banditplex.cli.output import Json, print_json, print_lines, print_table, records, wrapped
 from banditplex.cli.report import last_line, page_beside, try_page
 from banditplex.cli.resuming import check_file, say_new, telling
 from banditplex.errors import InputError
+from banditplex.jobs.engine import check_engine
+from banditplex.pairs.visibility import check_hide
 from banditplex.registry import check_choice
 from banditplex.terminal import Estimate, bars, say
 from banditplex.training.config import SETTINGS
@@ -47,9 +49,9 @@ def evaluate(
     ] = "uniform,default",
     policy_option: options.PolicyOption = None,
     trials: Annotated[
-        int | None, option("Number of trials; each assigns edges to folds at random.", shown=str(USUAL_TRIALS))
+        int | None, option("Number of trials; each assigns edges to folds at random.", shown=str(USUAL_TRIALS), min=1)
     ] = None,
-    folds: Annotated[int | None, option("Folds of each trial.", shown=str(USUAL_FOLDS))] = None,
+    folds: Annotated[int | None, option("Folds of each trial.", shown=str(USUAL_FOLDS), min=2)] = None,
     quick: Annotated[bool, option("--quick", "A first look: 1 trial of 2 folds, 20 epochs, unless given.")] = False,
     after: Annotated[
         str | None, option("Train on edges up to this time or date, test on later ones; no folds.", "TIME")
@@ -73,7 +75,9 @@ def evaluate(
     trials, folds = usual[0] if trials is None else trials, usual[1] if folds is None else folds
     cut = None if after is None else _time(after, reading.get("date_format"))
     check_choice("--split", split, ("random", "fixed"))
-    check_choice("--hide", hide, SETTINGS["hide"].choices[split == "random" :])  # edge: in splits of triples
+    check_hide(hide, "--hide", fixed=split == "fixed")
+    check_choice("--negatives", negatives, ("uniform", "degree", "hard"))
+    check_engine(engine, jobs)
     folds = folds if after is None and split == "random" else 1
     if quick:
         settings.setdefault("epochs", 20)
@@ -84,15 +88,13 @@ def evaluate(
     place = out.with_suffix(".html") if out is not None else None if as_json else page_beside(data, "evaluation")
     fixed = published_split(data, leaks="drop") if split == "fixed" else None
     mx = load(data, reading, quiet=quiet) if fixed is None else fixed.test.train
-    targets = [as_name(name, mx.layer_names) for name in target] if target else None
-    for each in targets or ():
-        mx.layer_index(each)  # refuses
+    targets = find_targets(mx, target)
+    metrics = _metrics(metric, triples=fixed is not None and fixed.of_triples)
     from banditplex.evaluation import evaluate as rows_of
     from banditplex.evaluation import summary
     from banditplex.predictor import LinkPredictor
     from banditplex.report.collect import collect_evaluation, held_out_edges
 
-    metrics = _metrics(metric, triples=fixed is not None and fixed.of_triples)
     methods = {name: LinkPredictor(policy=name, policy_options=own or None, **given) for name, own in policies.items()}
     rows: list[dict[str, Any]] = []
     everything = trials * folds

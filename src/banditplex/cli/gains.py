@@ -75,7 +75,7 @@ def named(targets: list[Any]) -> str:
     return ", ".join(map(str, targets[:NAMES])) + more
 
 
-def gains_on(model: "LinkPredictor", mx: "Multiplex", targets: "list[Name] | None") -> "pd.DataFrame":
+def gains_on(model: "LinkPredictor", mx: "Multiplex", targets: "Sequence[Name] | None") -> "pd.DataFrame":
     """Return the gains of a model with the same settings on a multiplex."""
     from sklearn.base import clone
 

@@ -79,6 +79,8 @@ def check_file(file: Path | None, *, resume: bool) -> None:
         raise InputError("Expected -o FILE with --resume, got none.")
     if file is not None and file.exists() and not resume:
         raise InputError(f"{file}: exists; --resume continues this run; or choose another file.")
+    if file is not None and not file.parent.is_dir():
+        raise InputError(f"{file}: expected the folder {file.parent} to exist.")
 
 
 def say_new(place: Path) -> None:

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from banditplex.arrays import Ints
+from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex
 from banditplex.pairs.known import KnownPairs, pair_keys, restrict
 from banditplex.pairs.negatives import NegativeSampler
@@ -63,7 +64,7 @@ class Visibility:
     @classmethod
     def of_split(cls, hide: str, mx: Multiplex) -> "Visibility":
         """Return what a split of `mx` hides: all edges between two nodes are held out together."""
-        check_choice("hide", hide, HIDE[1:])
+        check_hide(hide)
         return cls(hide, mx.directed, dense=hide == HIDE[-1] and is_dense(mx))
 
     def everywhere(self) -> "Visibility":
@@ -127,6 +128,15 @@ class Visibility:
         """Return a sampler of negatives, given the edges of `mx`; parameters as for `PairSpace`."""
         everywhere = self.of_negatives.hides_everywhere
         return NegativeSampler(mx, everywhere=everywhere, ordered=self.ordered, links_of=links_of)
+
+
+def check_hide(hide: str, name: str = "hide", *, fixed: bool = False) -> None:
+    """Refuse what a split cannot hide; `fixed`: it comes with the data, perhaps with one direction of a pair alone."""
+    if hide == HIDE[0] and not fixed:
+        why = "it hides one direction of a pair, for `evaluate` with a split of triples that comes with the data"
+        others = ", ".join(HIDE[1:])
+        raise InputError(f"Expected {name} to be one of {others}, got {hide!r}: {why} (fixed_split); layer hides both.")
+    check_choice(name, hide, HIDE)
 
 
 def is_dense(mx: Multiplex) -> bool:
