@@ -28,7 +28,10 @@ def test_a_table_with_facts_conditions_and_files(call, refusal, folder):
     assert "without tuning" in " ".join(rest.split())
     names = {line.split()[0] for line in out.splitlines() if line.startswith("  ")}
     assert {"method", "svd-union", "jaccard"} == names
-    assert error.splitlines()[0].startswith("1/2  svd-union, seed 0: hard MRR 0.")
+    assert error.splitlines()[0].endswith(
+        "reading data.csv; then fits of svd-union,jaccard, 1 seed each, without tuning."
+    )
+    assert error.splitlines()[1].startswith("1/2  svd-union, seed 0: hard MRR 0.")
     files = ("layers.csv", "leaderboard.csv", "leaderboard.md", "report.html", "rows.jsonl", "seeds.csv")
     assert sorted(path.name for path in (folder / "out").iterdir()) == list(files)
     assert "out" in refusal(*WORDS, "-o", "out", cwd=folder)
@@ -47,6 +50,19 @@ def test_wrong_methods_are_refused_by_the_names_of_all_methods():
     assert all(choose_methods([group]) for group in GROUPS)
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("--quick", "fits of quick methods, 5 seeds each, without tuning."),
+        ("--seeds 2 --trials 3", "fits of all methods, 2 seeds each, up to 3 settings tried."),
+    ],
+)
+def test_what_is_going_on_is_said_at_once(call, folder, words, told):
+    """A target that is not there stops it, once the data are read."""
+    error = call("compare", "data.csv", "--target", "z", *words.split(), cwd=folder)[2]
+    assert error.splitlines()[0] == f"banditplex: reading data.csv; then {told}"
+
+
 def test_methods_are_listed(call, tmp_path):
     listed = json.loads(call("compare", "--list-methods", "--json", cwd=tmp_path)[1])
     assert [each["name"] for each in listed] == list(find_methods())
@@ -62,9 +78,8 @@ def test_methods_are_listed(call, tmp_path):
     [
         ("compare", ["DATA"]),
         ("compare data.csv --resume", ["-o DIR"]),
-        ("compare data.csv --methods svdd", ["svdd", "svd"]),
+        ("compare data.csv --quiet --methods svdd", ["svdd", "svd"]),
         ("compare data.csv --hide edge", ["layer, pair", "'edge'", "`evaluate`", "--split fixed"]),
-        ("compare data.csv --seeds 0", ["seeds", "0"]),
         ("compare nowhere --seeds 0", ["seeds", "0"]),  # before data are looked for
         ("compare nowhere --trials 0", ["--trials", "0"]),
         ("compare nowhere --budget 0", ["--budget", "0"]),
@@ -72,9 +87,9 @@ def test_methods_are_listed(call, tmp_path):
         ("compare nowhere --jobs 0", ["jobs", "0"]),
         ("compare nowhere --engine threads", ["engine", "'threads'"]),
         ("compare data.csv --split half", ["--split", "half"]),
-        ("compare data.csv --target z", ["'z'"]),
-        ("compare data.csv --device tpu", ["device", "'tpu'"]),
-        ("compare data.csv --split fixed", ["data.csv"]),
+        ("compare data.csv --quiet --target z", ["'z'"]),
+        ("compare data.csv --quiet --device tpu", ["device", "'tpu'"]),
+        ("compare data.csv --quiet --split fixed", ["data.csv"]),
         ("compare data.csv --split fixed --hide pair", ["--hide layer", "pair"]),
     ],
 )

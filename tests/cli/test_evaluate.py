@@ -49,8 +49,10 @@ def test_a_table_with_tests(call, folder, finished):
     assert f"{mean:.3f} ±" in lines[4]
     assert "Differences to uniform, on the same splits:" in " ".join(out.split())
     assert "Rows: rows.jsonl" in out
-    assert error.splitlines()[0].startswith("1/8  trial 0, fold 0, none: accuracy 0.")
-    assert len(error.splitlines()) == 8
+    first, *others = error.splitlines()
+    assert first == "banditplex: reading data.csv; then up to 8 fits: none and uniform, 2 trials of 2 folds."
+    assert others[0].startswith("1/8  trial 0, fold 0, none: accuracy 0.")
+    assert len(others) == 8
 
 
 def test_a_split_of_triples_with_one_direction_hidden(call, tmp_path):
@@ -169,7 +171,8 @@ def test_a_single_run_has_no_deviation(call, folder):
 def test_one_layer_has_nothing_to_compare(call, folder):
     bx.write(bx.read(folder / "data.csv").subset(layers=["noise1"]), folder / "one.csv")
     words = ["evaluate", "one.csv", *QUICK, "--trials", "1"]
-    note = call(*words, cwd=folder)[2].splitlines()[0]
+    first, note = call(*words, cwd=folder)[2].splitlines()[:2]
+    assert first == "banditplex: reading one.csv; then 4 fits: uniform and default, 1 trial of 2 folds."
     assert all(word in note for word in ("one.csv", "single layer"))
     assert "single" not in call(*words, "--policy", "all", cwd=folder)[2]
 
@@ -179,11 +182,12 @@ def test_resuming_without_a_file_starts_a_new_run(call, folder):
     words += ["--target", "noise1"]
     status, _, error = call(*words, cwd=folder)
     assert status == 0
-    note, first, _ = error.splitlines()
+    begin, note, first, _ = error.splitlines()
+    assert begin == "banditplex: reading data.csv; then up to 2 fits: none, 1 trial of 2 folds."
     assert all(word in note for word in ("begun.jsonl", "resume"))
     assert first.startswith("1/2  trial 0")
     assert note not in call(*words, cwd=folder)[2]
-    assert "resume" not in call(*words, "-o", "x.jsonl", "--epochs", "0", cwd=folder)[2]
+    assert "nothing to resume" not in call(*words, "-o", "x.jsonl", "--epochs", "0", cwd=folder)[2]
 
 
 def test_ctrl_c_shows_how_to_resume(call, folder, monkeypatch):
@@ -247,6 +251,10 @@ def test_what_no_data_could_mend_is_refused_before_they_are_looked_for(refusal, 
     flag, value = words.split()
     message = refusal("evaluate", "nowhere", "--hide", "layer", flag, value, cwd=tmp_path)
     assert [each for each in (flag.strip("-"), value, "nowhere") if each in message] == [flag.strip("-"), value]
+
+
+def test_data_that_are_not_there_are_not_said_to_be_read(refusal, tmp_path):
+    assert refusal("evaluate", "nowhere", "--hide", "layer", cwd=tmp_path).startswith("nowhere: no such file")
 
 
 def test_missing_ray(refusal, folder, monkeypatch):

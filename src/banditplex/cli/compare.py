@@ -19,7 +19,7 @@ from banditplex.jobs.engine import check_engine
 from banditplex.pairs.visibility import HIDE, check_hide
 from banditplex.registry import Registry, check_choice
 from banditplex.storage.rows import begun, check_folder
-from banditplex.terminal import bars
+from banditplex.terminal import bars, say
 
 if TYPE_CHECKING:
     from banditplex.leaderboard.board import Leaderboard
@@ -105,6 +105,11 @@ def compare(
     if out is not None:
         check_folder(out, resume=resume, how="--resume")
     title, given = title_of(data), QUICK if quick else FULL
+    names, trials = methods or given["methods"], trials or given["trials"]
+    if not quiet:
+        which = f"{names or 'all'}{' methods' * (names is None or names in GROUPS)}"
+        tuning = f"up to {trials} settings tried" if trials > 1 else "without tuning"
+        say(f"reading {title}; then fits of {which}, {seeds} seed{'s' * (seeds > 1)} each, {tuning}.")
     fixed = None if leaks is None else published_split(data, leaks=leaks)
     mx = fixed.test.train if fixed else load(data, reading, quiet=quiet)
     targets = find_targets(mx, target)
@@ -116,12 +121,11 @@ def compare(
     from banditplex.report.collect import collect_leaderboard
     from banditplex.report.kept import PAGE
 
-    names = methods if methods is not None else given["methods"]
     chosen = choose_methods(names.split(",") if names is not None else None)
     where = find_device(device, engine)
     plan = Plan(
-        hide=hide, seeds=seeds, memory=memory, trials=trials if trials is not None else given["trials"],
-        budget=budget if budget is not None else given["budget"], targets=targets, device=where,
+        hide=hide, seeds=seeds, memory=memory, trials=trials, budget=budget or given["budget"], targets=targets,
+        device=where,
     )  # fmt: skip
     plan.check(mx)
     if mx.num_layers == 1:

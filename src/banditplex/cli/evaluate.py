@@ -10,7 +10,17 @@ from typing import Annotated, Any
 import numpy as np
 
 from banditplex.cli import options
-from banditplex.cli.data import Data, Reading, find_targets, load, published_split, reading_notes, reads_data, title_of
+from banditplex.cli.data import (
+    Data,
+    Reading,
+    check_there,
+    find_targets,
+    load,
+    published_split,
+    reading_notes,
+    reads_data,
+    title_of,
+)
 from banditplex.cli.gains import gains_on, print_gains
 from banditplex.cli.options import option, options_by_policy
 from banditplex.cli.output import Json, print_json, print_lines, print_table, records, wrapped
@@ -85,7 +95,13 @@ def evaluate(
     given, policies = options.plain(settings), options_by_policy(policy.split(","), policy_option)
     for name in policies:
         options.check_settings({"policy": name, "seed": seed} | given)
+    check_there(data)
     place = out.with_suffix(".html") if out is not None else None if as_json else page_beside(data, "evaluation")
+    everything = trials * folds
+    if not quiet:
+        runs = f"{'up to ' * resume}{len(policies) * everything} fits: {' and '.join(policies)}"
+        parts = f"{trials} trial{'s' * (trials > 1)}{f' of {folds} folds' * (folds > 1)}"
+        say(f"reading {title_of(data)}; then {runs}, {parts}.")
     fixed = published_split(data, leaks="drop") if split == "fixed" else None
     mx = load(data, reading, quiet=quiet) if fixed is None else fixed.test.train
     targets = find_targets(mx, target)
@@ -97,7 +113,6 @@ def evaluate(
 
     methods = {name: LinkPredictor(policy=name, policy_options=own or None, **given) for name, own in policies.items()}
     rows: list[dict[str, Any]] = []
-    everything = trials * folds
 
     def done() -> str:
         return f" after {sum(row['scope'] == 'mean' for row in rows)} of {len(methods) * everything} runs"
