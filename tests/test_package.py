@@ -127,6 +127,8 @@ WITH_DATA = (  # which pandas reads
     (("compare", "edges.csv", "--target", "C"), "'C'"),
     (("predict", "run", "--layer", "a", "--node", "zoe"), "'zoe'"),
     (("predict", "run", "--layer", "a", "--node", "ANN"), "did you mean 'ann'"),
+    (("predict", "run", "--pairs", "pairs.csv"), "line 3, column 'layer'"),
+    (("predict", "run", "--pairs", "edges.csv"), "line 2, column 'source'"),
 )
 
 
@@ -134,6 +136,7 @@ WITH_DATA = (  # which pandas reads
 def test_a_mistake_is_noticed_before_torch_is_imported(words, named, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "edges.csv").write_text("source,target,layer\na,b,A\nb,c,B\n")
+    (tmp_path / "pairs.csv").write_text("source,target,layer\nann,bob,a\nbob,ann,b\n")
     (tmp_path / "run").mkdir()
     (tmp_path / "run" / "model.json").write_text('{"layer_names": ["a"], "targets": [0], "node_names": ["ann", "bob"]}')
     (tmp_path / "full").mkdir()

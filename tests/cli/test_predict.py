@@ -35,6 +35,45 @@ def test_predict_pairs(place, model, call, refusal):
     assert (status, json.loads(text)) == (0, {"out": "out.csv", "layer": "c", "pairs": 3})
 
 
+def test_each_pair_in_its_own_layer(place, model, call):
+    """Rows stay in the order of the file; a label of 0 and 1 is no layer."""
+    (place / "own.csv").write_text("layer,target,source,label\n c,1,0,1\na,9,3,0\nc,4,12,0\n")
+    asked = [([0, 1], "c"), ([3, 9], "a"), ([12, 4], "c")]
+    status, text, _ = call("predict", "run", "--pairs", "own.csv", cwd=place)
+    assert status == 0
+    table = pd.read_csv(StringIO(text))
+    assert table.columns.tolist() == ["layer", "source", "destination", "probability", "score"]
+    assert table["layer"].tolist() == [layer for _, layer in asked]
+    assert table[["source", "destination"]].to_numpy().tolist() == [pair for pair, _ in asked]
+    assert table["score"].tolist() == pytest.approx([model.score_pairs([pair], layer)[0] for pair, layer in asked])
+    frame = pd.read_csv(place / "own.csv", skipinitialspace=True)
+    assert table["probability"].tolist() == pytest.approx(model.predict_proba(frame).tolist())
+    rows = json.loads(call("predict", "run", "--pairs", "own.csv", "--explain", "--json", cwd=place)[1])
+    assert [row["target"] for row in rows if row["term"] == "base"] == ["c", "a", "c"]
+    assert [row["source"] for row in rows if row["term"] == "base"] == [0, 3, 12]
+    (place / "kinds.tsv").write_text("source\ttarget\tkind\n0\t1\tc\n")
+    words = ("predict", "run", "--pairs", "kinds.tsv", "--json")
+    assert [row["layer"] for row in json.loads(call(*words, cwd=place)[1])] == ["a", "c"]
+    assert [row["layer"] for row in json.loads(call(*words, "--columns", "layer=kind", cwd=place)[1])] == ["c"]
+    (place / "none.csv").write_text("source,target,layer\n")
+    assert call("predict", "run", "--pairs", "none.csv", "--prior", "0.5", cwd=place)[:2] == (
+        0, "layer,source,destination,probability,score\n",
+    )  # fmt: skip
+
+
+def test_a_layer_in_a_table_of_pairs_that_is_no_target(place, trained, refusal, call):
+    for layer in ("b", "z", ""):
+        (place / "wrong.csv").write_text(f"source,target,layer\n0,1,a\n3,9,{layer}\n")
+        message = refusal("predict", "run", "--pairs", "wrong.csv", cwd=place)
+        assert message.startswith("wrong.csv, line 3")
+        assert not layer or ("'a', 'c'" in message and f"'{layer}'" in message)
+    message = refusal("predict", "run", "--pairs", "wrong.csv", "--layer", "a", cwd=place)
+    assert all(word in message for word in ("--layer", "'layer'", "wrong.csv", "--columns layer="))
+    words = ("predict", "run", "--pairs", "wrong.csv", "--columns", "layer=", "--json")
+    assert [row["layer"] for row in json.loads(call(*words, cwd=place)[1])] == ["a", "a", "c", "c"]
+    assert len(json.loads(call(*words, "--layer", "a", cwd=place)[1])) == 2
+
+
 def test_predict_top_to_stdout(place, model, call):
     words = ("predict", "run", "--layer", "a", "--top", "4", "--prior", "0.1")
     rows = json.loads(call(*words, "--json", cwd=place)[1])
@@ -52,7 +91,7 @@ def test_predict_top_to_stdout(place, model, call):
 def test_tables_of_every_kind(ending, model, tmp_path):
     path = tmp_path / f"pairs.{ending}"
     write_table(pd.DataFrame({"source": [5, 6], "destination": [7, 8], "more": ["x", "y"]}), path)
-    table = predictions(model, "a", pairs=path)
+    table = predictions(model, "a", pairs=read_pairs(path, model.multiplex_))
     assert table["score"].tolist() == model.score_pairs([[5, 7], [6, 8]], "a").tolist()
 
 
@@ -64,7 +103,7 @@ def test_names_stay_what_they_are(tmp_path):
     model = bx.LinkPredictor(epochs=1, width=0).fit(mx, [2])
     model.save(tmp_path / "run")
     (tmp_path / "pairs.tsv").write_text("source\ttarget\nNA\t007\n7\ta\n")
-    table = predictions(load_model(tmp_path / "run"), "2", pairs=tmp_path / "pairs.tsv")
+    table = predictions(load_model(tmp_path / "run"), "2", pairs=read_pairs(tmp_path / "pairs.tsv", mx))
     assert table[["source", "destination"]].to_numpy().tolist() == [["NA", "007"], ["7", "a"]]
     assert table["score"].tolist() == model.score_pairs([["NA", "007"], ["7", "a"]], 2).tolist()
 
@@ -87,7 +126,7 @@ def test_names_stay_what_they_are(tmp_path):
 def test_bad_pairs(name, text, named, model, tmp_path):
     (tmp_path / name).write_text(text)
     with refuses(name, *named):
-        predictions(model, "a", pairs=tmp_path / name)
+        read_pairs(tmp_path / name, model.multiplex_)
 
 
 def test_pairs_in_columns_of_other_names(place, model, call, refusal):
@@ -215,7 +254,7 @@ def test_excel_and_our_own_reader_see_the_same_names(tmp_path, name, mark):
 
 def test_pairs_of_an_empty_table(model, tmp_path):
     (tmp_path / "p.csv").write_text("source,target\n")
-    assert len(predictions(model, "a", pairs=tmp_path / "p.csv")) == 0
+    assert len(predictions(model, "a", pairs=read_pairs(tmp_path / "p.csv", model.multiplex_))) == 0
 
 
 def test_one_question_at_a_time(tmp_path, refusal):
@@ -231,7 +270,7 @@ def test_one_question_at_a_time(tmp_path, refusal):
 
 def test_what_cannot_be_predicted(model, tmp_path):
     with refuses(tmp_path / "p.csv"):
-        predictions(model, "a", pairs=tmp_path / "p.csv")
+        read_pairs(tmp_path / "p.csv", model.multiplex_)
     with refuses("'b'", "'a'", "'c'"):
         predictions(model, "b", top=3)
     with refuses("model.json"):

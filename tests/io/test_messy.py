@@ -442,7 +442,7 @@ def test_pairs_of_users_and_items(tmp_path):
     path = put(tmp_path / "pairs.csv", "user_id;item_id\n1;4.0\nuser/2;item/1\n")
     with says("semicolons"):
         pairs = read_pairs(path, mx, columns=ROLES)
-    assert pairs.tolist() == [["user/1", "item/4"], ["user/2", "item/1"]]
+    assert pairs.to_numpy().tolist() == [["user/1", "item/4"], ["user/2", "item/1"]]
 
 
 def test_the_columns_of_an_export_are_suggested_by_their_values(tmp_path):

@@ -104,7 +104,7 @@ def test_a_table_of_nodes_is_spelled_as_the_edges(tmp_path):
     assert mx.node_names.tolist() == ["Anna", "bob"]
     assert mx.node_features.tolist() == [[30], [40]]
     both = bx.Multiplex.from_edges(["Anna"], ["anna"], "a")
-    assert NodeFinder(both, fold_case=True).find(["Anna", "anna"]).tolist() == [0, 1]  # what is known stays
+    assert NodeFinder(both.node_names, fold_case=True).find(["Anna", "anna"]).tolist() == [0, 1]  # what is known stays
 
 
 def test_blank_cells_are_empty(tmp_path):

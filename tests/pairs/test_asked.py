@@ -43,6 +43,11 @@ def test_whole_numbers_are_integers_and_others_are_refused():
         (NAMED, [[0, 2]], ["names", "'ann'", "got 0", "node_names"]),
         (NAMED, np.array([[2, 1]]), ["names", "'ann'", "got 2", "node_names"]),
         (NAMED, ["ann", "bob"], ["(n, 2)", "(2,)"]),
+        (
+            NAMED,
+            pd.DataFrame({"source": ["ann"], "target": ["bob"], "layer": ["a"]}),
+            ["source, target, layer", "layer="],
+        ),
         (NAMED, np.zeros((2, 3), np.int64), ["(n, 2)", "(2, 3)"]),
     ],
 )

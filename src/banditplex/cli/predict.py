@@ -16,7 +16,7 @@ from banditplex.errors import InputError
 from banditplex.multiplex.join import FEATURE_NAMES
 from banditplex.multiplex.names import no_target, unknown
 from banditplex.multiplex.notes import Quiet, collected, note
-from banditplex.multiplex.roles import EDGE_ROLES, with_usual
+from banditplex.multiplex.roles import EDGE_ROLES, choose_columns, with_usual
 from banditplex.persistence.index import read_index, read_layers, read_nodes
 from banditplex.persistence.run_folder import RunFolder
 from banditplex.terminal import progress, say
@@ -45,9 +45,15 @@ def predict(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run, or of a saved model.")],
     layer: Annotated[
         str | None,
-        option("The layer to predict links in.", shown="the only target; all of them with --node or --pairs"),
+        option(
+            "The layer to predict links in.",
+            shown="the only target; all of them with --node or --pairs, if these have no column of layers",
+        ),
     ] = None,
-    pairs: Annotated[Path | None, option("CSV, TSV or Parquet with columns source and target.", "FILE")] = None,
+    pairs: Annotated[
+        Path | None,
+        option("CSV, TSV or Parquet with columns source, target and, if each pair has its own, layer.", "FILE"),
+    ] = None,
     columns: Annotated[
         list[str] | None,
         option("Columns of the table of pairs or of --context, as source=from,target=to.", "ROLE=NAME,.."),
@@ -103,20 +109,31 @@ def predict(
     reading, used = RunFolder(run).reading(), RunFolder(run).columns()
     roles = _columns_of(reading) | parse_columns(columns)
     fold_case = bool(reading.get("fold_case"))
-    if node is not None and context is None:
-        check_node(run, node, fold_case=fold_case)
-    model = load_model(run, device=device)
-    layers = [layer] if layer is not None else [str(name) for name in model.layer_probabilities_.index]
     of_table = {path: _columns_in(path, used) | roles for path in (pairs, context) if path is not None}
+
+    def read_asked(mx: "Multiplex", targets: "Sequence[Name]") -> "pd.DataFrame | None":
+        if pairs is None:
+            return None
+        return _read_asked(pairs, layer, mx, targets, columns=of_table[pairs], fold_case=fold_case)
+
+    known = _known(run) if context is None and (node is not None or pairs is not None) else None
+    if known is not None and node is not None:
+        check_node(known[0], node, fold_case)
+    asked = None if known is None else read_asked(*known)
+    model = load_model(run, device=device)
+    targets = model.layer_probabilities_.index.tolist()
     later = None if context is None else _read_context(context, reading, of_table[context], model.multiplex_, nodes)
-    if pairs is not None:
-        _say_unused_layer(pairs, of_table[pairs].get("layer"), layers)
-    tables = []
+    asked = read_asked(later or model.multiplex_, targets) if known is None else asked
+    parts = dict.fromkeys([layer] if layer is not None else map(str, targets), asked)
+    own = asked is not None and "layer" in asked
+    if asked is not None and own:
+        parts = {str(each): part for each, part in asked.groupby("layer", sort=False)} or {str(targets[0]): asked}
+    layers, tables = list(parts), []
     with progress("Ranking pairs") as on_progress:
-        for each in layers:
+        for each, part in parts.items():
             table = predictions(
-                model, each, pairs=pairs, columns=None if pairs is None else of_table[pairs], top=top, node=node,
-                exact=exact, fold_case=fold_case, prior=prior, context=later, on_progress=on_progress,
+                model, each, pairs=part, top=top, node=node, exact=exact, fold_case=fold_case, prior=prior,
+                context=later, on_progress=on_progress,
             )  # fmt: skip
             tables.append(table)
     if table.attrs.get("ranked", 0) < table.attrs.get("possible", 0):
@@ -136,7 +153,7 @@ def predict(
     num_pairs = sum(map(len, tables))
     if explain:
         tables = [_with_terms(model, *each, later) for each in zip(tables, layers, strict=True)]
-    table = _together(tables, layers, "target" if explain else "layer")
+    table = _together(tables, layers, "target" if explain else "layer", own=own)
     if safe_csv:
         table = output.without_formulas(table)
     if out is not None:
@@ -161,19 +178,21 @@ def _with_terms(model: "LinkPredictor", table: "pd.DataFrame", layer: str, later
         return table
     ends = table[["source", "destination"]].drop_duplicates().to_numpy()
     terms = model.explain(ends, as_name(layer, model.multiplex_.layer_names), context=later)
-    return table.merge(terms, on=["source", "destination"], sort=False)
+    return table.reset_index().merge(terms, on=["source", "destination"], sort=False).set_index("index")
 
 
-def _together(tables: "list[pd.DataFrame]", layers: list[str], column: str) -> "pd.DataFrame":
-    """Return the tables of several layers as one, with a column that says which; a single one as it is."""
+def _together(tables: "list[pd.DataFrame]", layers: list[str], column: str, *, own: bool) -> "pd.DataFrame":
+    """Return the tables of several layers as one, with a column that says which; a single one as it is.
+
+    If pairs have layers of their `own`, rows are in the order of the file.
+    """
     import pandas as pd
 
-    if len(tables) == 1:
-        return tables[0]
     for table, layer in zip(tables, layers, strict=True):
-        table.insert(0, column, layer)
-    filled = [table for table in tables if len(table)]
-    return pd.concat(filled, ignore_index=True) if filled else tables[0]
+        if own or len(tables) > 1:
+            table.insert(0, column, layer)
+    table = pd.concat([table for table in tables if len(table)] or tables)
+    return (table.sort_index(kind="stable") if own else table).reset_index(drop=True)
 
 
 def load_model(folder: Path, *, device: str = "auto") -> "LinkPredictor":
@@ -229,15 +248,40 @@ def check_layer(run: Path, layer: str | None, *, needed: bool) -> None:
         raise no_target(name, targets)
 
 
-def check_node(run: Path, node: str, *, fold_case: bool = False) -> None:
-    """Refuse a node that the index of a run does not have, before torch is imported."""
+def _known(run: Path) -> "tuple[Multiplex, list[str | int]] | None":
+    """Return the nodes and layers of a run without edges, and its targets, before torch is imported.
+
+    None: they cannot be read, and the run is refused when the model is loaded.
+    """
     from banditplex.multiplex import Multiplex
-    from banditplex.pairs.asked import as_node
 
     try:
-        mx = Multiplex.from_edges([], [], [], node_names=read_nodes(run))
+        layers, targets = read_layers(run)
+        return Multiplex.from_edges([], [], [], node_names=read_nodes(run), layer_names=layers), targets
     except (InputError, OSError):
-        return  # it is refused when the model is loaded
+        return None
+
+
+def _read_asked(
+    path: Path, layer: str | None, mx: "Multiplex", targets: "Sequence[Name]", *, columns: Mapping[str, Any],
+    fold_case: bool,
+) -> "pd.DataFrame":  # fmt: skip
+    """Return the pairs of a file and, if it has a column of them, their layers; refuse both that and a layer."""
+    from banditplex.io.tables.nodes import read_pairs
+
+    with _with_our_hints():
+        column = choose_columns(_header(path), columns, roles=["layer"]).get("layer")
+        if layer is not None and column is not None:
+            hint = "--columns layer= leaves the column out"
+            raise InputError(f"{path}: expected --layer or the column {column!r}, got both; {hint}.")
+        pairs = read_pairs(path, mx, columns=columns, fold_case=fold_case, targets=targets)
+    return pairs.astype({"layer": str}) if "layer" in pairs else pairs
+
+
+def check_node(mx: "Multiplex", node: str, fold_case: bool) -> None:
+    """Refuse a node that is not there, before torch is imported."""
+    from banditplex.pairs.asked import as_node
+
     as_node(mx, _node_of(node, mx, fold_case))
 
 
@@ -245,7 +289,7 @@ def _node_of(node: str, mx: "Multiplex", fold_case: bool) -> "Name":
     """Return the name of the node that a text stands for, or what it would be."""
     from banditplex.io.tables.nodes import NodeFinder
 
-    place = NodeFinder(mx, fold_case=fold_case).find([node])[0]
+    place = NodeFinder(mx.node_names, fold_case=fold_case).find([node])[0]
     names = mx.node_names.tolist()
     return as_name(node, names[:1]) if place < 0 else names[place]
 
@@ -265,15 +309,6 @@ def _with_our_hints() -> Iterator[None]:
         raise InputError(_HINT.sub("", str(error))) from None
     for each in notes:
         note(_HINT.sub("", each), quiet=isinstance(each, Quiet))
-
-
-@_with_our_hints()
-def _say_unused_layer(pairs: Path, used: str | None, layers: "Sequence[str]") -> None:
-    """Say that the column of layers in a table of pairs is not looked at, if there is one."""
-    column = used or next((name for name in _header(pairs) if name.casefold() in ("layer", "relation")), None)
-    if column is not None:
-        where = f"layer {layers[0]!r}" if len(layers) == 1 else f"each of {len(layers)} layers"
-        say(f"{pairs}: the column {column!r} is not looked at; every pair is predicted in {where}.")
 
 
 def _header(path: Path) -> Sequence[str]:
@@ -332,15 +367,12 @@ def _read_context(
 
 
 def predictions(
-    model: "LinkPredictor", layer: str, *, pairs: Path | None = None, columns: Mapping[str, Any] | None = None,
-    top: int | None = None, node: str | None = None, exact: bool = False, fold_case: bool = False,
-    prior: float | None = None, context: "Multiplex | None" = None,
-    on_progress: "Callable[[int, int], Any] | None" = None,
+    model: "LinkPredictor", layer: str, *, pairs: "pd.DataFrame | None" = None, top: int | None = None,
+    node: str | None = None, exact: bool = False, fold_case: bool = False, prior: float | None = None,
+    context: "Multiplex | None" = None, on_progress: "Callable[[int, int], Any] | None" = None,
 ) -> "pd.DataFrame":  # fmt: skip
-    """Return probability and score of the pairs of a file, or of the `top` new links; `attrs` has the prior assumed."""
+    """Return probability and score of `pairs`, or of the `top` new links; `attrs` has the prior assumed."""
     import pandas as pd
-
-    from banditplex.io.tables.nodes import read_pairs
 
     mx = model.multiplex_ if context is None else context
     name = as_name(layer, mx.layer_names)
@@ -352,9 +384,8 @@ def predictions(
         )  # fmt: skip
         ends = table[["source", "destination"]].to_numpy()
     else:
-        with _with_our_hints():
-            ends = read_pairs(pairs, mx, columns=columns, fold_case=fold_case)
-        table = pd.DataFrame(ends, columns=["source", "destination"])
+        table = pairs[["source", "destination"]].copy()
+        ends = table.to_numpy()
         assumed = model.default_prior(name, context=context) if prior is None else prior
         table["probability"] = model.predict_proba(ends, name, prior=assumed, context=context)
         table.attrs["prior"] = assumed

@@ -205,9 +205,12 @@ def assign_columns(
     available: Sequence[str], given: Mapping[str, object], sample: Sample, *, path: object = None,
     roles: Sequence[str] = EDGE_ROLES, hint: str = "",
 ) -> dict[str, str]:  # fmt: skip
-    """Return the column for each role, "direction" included; say which one is taken for the layer, and what is left."""
+    """Return the column for each role, "direction" included; say which one is taken for the layer, and what is left.
+
+    A table of pairs, in which an edge could have no weight, has no such columns.
+    """
     chosen = choose_columns(available, given, path=path, roles=roles, hint=hint, sample=sample)
-    if "layer" not in roles:
+    if "weight" not in roles:
         return chosen
     rest = [name for name in available if name not in chosen.values()]
     direction = find_direction(rest, sample)

@@ -5,7 +5,7 @@ objects.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -208,15 +208,18 @@ def from_frame(
 
 
 def read_frame(
-    frame: pd.DataFrame, options: TableOptions, *, path: object = None, line_of: Callable[[int], int] | None = None
-) -> tuple[pa.Table, Origin, str]:
+    frame: pd.DataFrame, options: TableOptions, *, path: object = None, line_of: Callable[[int], int] | None = None,
+    roles: Sequence[str] = EDGE_ROLES,
+) -> tuple[pa.Table, Origin, str]:  # fmt: skip
     """Return columns by role, their origin, and the decimal point; `path` and `line_of` say where the rows are from."""
     rows = np.arange(len(frame))
     if options.wide:
         frame, rows = widened(frame, options, path)
         options = replace(options, layer=LAYER, weight=WEIGHT)
     names, head = list(map(str, frame.columns)), frame.head(1000)
-    columns = assign_columns(names, options.columns, lambda name: head.iloc[:, names.index(name)].tolist(), path=path)
+    columns = assign_columns(
+        names, options.columns, lambda name: head.iloc[:, names.index(name)].tolist(), path=path, roles=roles
+    )
     table = from_series({role: frame.iloc[:, names.index(name)] for role, name in columns.items()})
     origin = Origin(path, columns, line_of, rows if options.wide else None)
     table, origin, spelling = read_cells(table, origin, options, blank="spaces" if path else "")

@@ -20,7 +20,10 @@ def as_pairs(mx: Multiplex, pairs: ArrayLike) -> Ints:
     if array.size == 0:
         return np.empty((0, 2), np.int64)
     if array.ndim != 2 or array.shape[1] != 2:
-        raise InputError(f"Expected pairs as an (n, 2) array, got shape {array.shape}.")
+        got = f"shape {array.shape}"
+        if isinstance(pairs, pd.DataFrame):
+            got = f"columns {', '.join(map(str, pairs))}; predict_proba takes a column layer, without layer="
+        raise InputError(f"Expected pairs as an (n, 2) array, got {got}.")
     index = _known(mx, array)
     same = index[:, 0] == index[:, 1]
     if same.any():

@@ -87,7 +87,7 @@ def load(
         if progress:
             progress(path.stat().st_size, path.stat().st_size)
         rows = frame.index.to_numpy() + 2  # as spreadsheets count them: from 1, the header included
-        table = read_frame(frame, options, path=path, line_of=lambda row: int(rows[row]))
+        table = read_frame(frame, options, path=path, line_of=lambda row: int(rows[row]), roles=roles)
         return Part(*table, text=kind in BETWEEN)
     if kind in BETWEEN:
         note = read_side_note(path) if roles == EDGE_ROLES else {}

@@ -1,7 +1,7 @@
 """Tables about nodes (CSV, TSV, Excel or Parquet): attributes, and pairs of nodes to score."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,13 @@ import pyarrow as pa
 from banditplex.arrays import Ints
 from banditplex.errors import FormatError, InputError
 from banditplex.io.tables.files import load, read_whole
-from banditplex.multiplex import Multiplex
+from banditplex.multiplex import Multiplex, Name
 from banditplex.multiplex.cells import Origin, folded, tidy
 from banditplex.multiplex.join import FEATURE_NAMES
-from banditplex.multiplex.names import Names, check_distinct
+from banditplex.multiplex.names import Names, as_names, check_distinct, no_target
 from banditplex.multiplex.notes import note
 from banditplex.multiplex.options import TableOptions
-from banditplex.multiplex.roles import PAIR_ROLES, are_dates
+from banditplex.multiplex.roles import ENDS_AND_LAYER, PAIR_ROLES, are_dates
 from banditplex.multiplex.table import stem
 
 ROLES = {"id": ("id", "node", "node_id", "nodeid"), "type": ("type", "node_type", "kind"), "name": ()}
@@ -47,7 +47,8 @@ def with_node_table(
     found = {role: _choose(frame, role, given, path) for role in ROLES}
     ids = _ids(frame[found["id"] or frame.columns[0]], mx, path)
     if ids.dtype == object:
-        place, tidied = NodeFinder(mx, fold_case=fold_case).find(ids), tidy(pa.array(ids, pa.string())).to_pylist()
+        place = NodeFinder(mx.node_names, fold_case=fold_case).find(ids)
+        tidied = tidy(pa.array(ids, pa.string())).to_pylist()
         ids = np.where(place < 0, tidied, np.append(mx.node_names, "")[place])
     taken = [name for name in found.values() if name] or [frame.columns[0]]
     rest = frame.drop(columns=taken, errors="ignore").dropna(axis=1, how="all")  # Gephi's column timeset is empty
@@ -176,11 +177,11 @@ _WHOLE = re.compile(r"^(0|-?[1-9][0-9]*)[.]0+$")
 class NodeFinder:
     """Finds nodes by what is written for them, as reading does: " anna" for anna, 7.0 for 7, with `fold_case` ANNA."""
 
-    def __init__(self, mx: Multiplex, *, fold_case: bool = False) -> None:
-        self._known = {str(name): index for index, name in enumerate(mx.node_names.tolist())}
+    def __init__(self, names: Names, *, fold_case: bool = False) -> None:
+        self._known = {str(name): index for index, name in enumerate(names.tolist())}
         self._folded: dict[str, int] = {}
-        if fold_case and mx.node_names.dtype == object:
-            self._folded = dict(zip(folded(mx.node_names).to_pylist(), range(mx.num_nodes), strict=True))
+        if fold_case and names.dtype == object:
+            self._folded = dict(zip(folded(names).to_pylist(), range(len(names)), strict=True))
 
     def find(self, texts: Sequence[str], kind: str = "") -> Ints:
         """Return the index of each node, -1 if there is none; of nodes named as in "user/7", 7 is enough as a user."""
@@ -196,32 +197,46 @@ class NodeFinder:
 
 
 def read_pairs(
-    path: Path, mx: Multiplex, *, columns: Mapping[str, Any] | None = None, fold_case: bool = False
-) -> Names:
-    """Return the pairs of a file as names (n, 2); each pair must be two different nodes of `mx`.
+    path: Path, mx: Multiplex, *, columns: Mapping[str, Any] | None = None, fold_case: bool = False,
+    targets: Sequence[Name] | None = None,
+) -> pd.DataFrame:  # fmt: skip
+    """Return the pairs of a file, source and destination by name; each must be two different nodes of `mx`.
 
-    `columns` gives the column names of `source` and `destination`, or tuples of names. Other columns are ignored. Of
-    nodes named as in "user/7", the id is enough in a column called user or user_id. With `fold_case`, names may differ
-    from those of nodes by case or spaces.
+    With `targets`, the table may have a column of layers, each of them one of these, and the result then has it, too.
+    `columns` gives the names of these columns, or tuples of names. Other columns are ignored. Of nodes named as in
+    "user/7", the id is enough in a column called user or user_id. With `fold_case`, names may differ from those of
+    nodes by case or spaces.
     """
     if not path.is_file():
         raise InputError(f"{path}: {'expected a file, got a folder' if path.is_dir() else 'no such file'}.")
     try:
-        part = load(path, TableOptions(**(columns or {})), roles=PAIR_ROLES)
+        roles = PAIR_ROLES if targets is None else ENDS_AND_LAYER
+        part = load(path, TableOptions(**(columns or {})), roles=roles)
     except FormatError as error:
         raise InputError(str(error).partition("; missing=")[0]) from None  # no row is left out: each has an answer
     table, origin = part.table, part.origin
-    finder = NodeFinder(mx, fold_case=fold_case)
-    pairs = np.stack([_index(table[role], role, finder, mx, origin) for role in PAIR_ROLES], axis=1)
+    finder = NodeFinder(mx.node_names, fold_case=fold_case)
+    pairs = np.stack([_index(table[role], role, finder, mx.node_index, origin) for role in PAIR_ROLES], axis=1)
     same = pairs[:, 0] == pairs[:, 1]
     if same.any():
         row = int(np.argmax(same))
         raise origin.error(f"expected two different nodes, got {table['source'][row].as_py()!r} twice", row)
-    return mx.node_names[pairs]
+    found = pd.DataFrame(mx.node_names[pairs], columns=PAIR_ROLES)
+    if "layer" in table.column_names:
+        names = as_names(list(targets or ()), "layer")
+
+        def refuse(layer: list[Name]) -> None:
+            raise no_target(layer[0], names.tolist())
+
+        finder = NodeFinder(names, fold_case=fold_case)
+        found["layer"] = names[_index(table["layer"], "layer", finder, refuse, origin)]
+    return found
 
 
-def _index(column: pa.ChunkedArray, role: str, finder: NodeFinder, mx: Multiplex, origin: Origin) -> Ints:
-    """Return the node indices of a column; each distinct name is looked up once."""
+def _index(
+    column: pa.ChunkedArray, role: str, finder: NodeFinder, refuse: Callable[[list[Name]], Any], origin: Origin
+) -> Ints:
+    """Return the indices of the names in a column, each distinct one looked up once; `refuse` those not found."""
     encoded = column.cast(pa.string()).combine_chunks().dictionary_encode()
     tokens = encoded.dictionary.to_pylist()
     kind = stem(str(origin.columns[role]))  # of nodes named as in user/7
@@ -229,7 +244,7 @@ def _index(column: pa.ChunkedArray, role: str, finder: NodeFinder, mx: Multiplex
     if (found < 0).any():
         row = int(np.argmax(found < 0))
         try:
-            mx.node_index([tokens[encoded.indices[row].as_py()]])
+            refuse([tokens[encoded.indices[row].as_py()]])
         except InputError as error:
             raise origin.error(str(error), row, role) from None
     return found
