@@ -66,9 +66,10 @@ def test_a_split_of_triples_with_one_direction_hidden(call, tmp_path):
     (tmp_path / "kg").mkdir()
     for part, text in texts.items():
         (tmp_path / "kg" / f"{part}.txt").write_text(text)
-    words = ("evaluate", "kg", "--split", "fixed", "--policy", "none", "--trials", "1", "--epochs", "1", "--quiet")
+    words = ("evaluate", "kg", "--split", "fixed", "--policy", "none", "--trials", "1", "--epochs", "1")
     status, out, error = call(*words, "--hide", "edge", "--engine", "serial", cwd=tmp_path)
     assert status == 0, error
+    assert error.splitlines()[0] == "banditplex: reading kg; then 1 fit: none, 1 trial."
     assert "one direction of its layer" in " ".join(out.split())
     assert "filtered_mrr" in out
     assert "hidden in one direction of its layer" in (tmp_path / "kg-evaluation.html").read_text()
@@ -251,6 +252,13 @@ def test_what_no_data_could_mend_is_refused_before_they_are_looked_for(refusal, 
     flag, value = words.split()
     message = refusal("evaluate", "nowhere", "--hide", "layer", flag, value, cwd=tmp_path)
     assert [each for each in (flag.strip("-"), value, "nowhere") if each in message] == [flag.strip("-"), value]
+
+
+@pytest.mark.parametrize("data", ["data.csv", "empty"])
+def test_data_without_a_split_of_their_own(refusal, folder, data):
+    (folder / "empty").mkdir(exist_ok=True)
+    message = refusal("evaluate", data, "--hide", "layer", "--split", "fixed", "--quiet", cwd=folder)
+    assert all(word in message for word in (data, "split", "train.txt, valid.txt and test.txt")), message
 
 
 def test_data_that_are_not_there_are_not_said_to_be_read(refusal, tmp_path):

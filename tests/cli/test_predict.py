@@ -263,6 +263,7 @@ def test_one_question_at_a_time(tmp_path, refusal):
         message = refusal("predict", "nowhere", "--layer", "a", "--pairs", "p.csv", *flag, cwd=tmp_path)
         assert "--pairs FILE" in message
         assert flag[0] in message
+    assert "--prior" in refusal("predict", "nowhere", "--prior", "2", cwd=tmp_path)
     message = refusal("predict", "nowhere", "--layer", "a", "--top", "3", "--force", cwd=tmp_path)
     assert "--force" in message
     assert "-o FILE" in message

@@ -99,7 +99,8 @@ def evaluate(
     place = out.with_suffix(".html") if out is not None else None if as_json else page_beside(data, "evaluation")
     everything = trials * folds
     if not quiet:
-        runs = f"{'up to ' * resume}{len(policies) * everything} fits: {' and '.join(policies)}"
+        fits = len(policies) * everything
+        runs = f"{'up to ' * resume}{fits} fit{'s' * (fits > 1)}: {' and '.join(policies)}"
         parts = f"{trials} trial{'s' * (trials > 1)}{f' of {folds} folds' * (folds > 1)}"
         say(f"reading {title_of(data)}; then {runs}, {parts}.")
     fixed = published_split(data, leaks="drop") if split == "fixed" else None

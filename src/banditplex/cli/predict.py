@@ -73,7 +73,8 @@ def predict(
         Path | None, option("Table of nodes with features or types of new ones in --context.", "FILE")
     ] = None,
     prior: Annotated[
-        float | None, option("Share of links among the pairs you ask about. Default: every tenth link is unknown.")
+        float | None,
+        option("Share of links among the pairs you ask about. Default: every tenth link is unknown.", min=0, max=1),
     ] = None,
     out: Annotated[Path | None, option("-o", "--out", "CSV, TSV or Parquet. Default: CSV to stdout.", "FILE")] = None,
     device: Annotated[str, option("auto, cpu, cuda, ...")] = "auto",

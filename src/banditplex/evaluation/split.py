@@ -261,6 +261,8 @@ def fixed_split(folder: str | Path, *, leaks: str = "error", directed: bool = Tr
     check_choice("leaks", leaks, ("error", "drop", "keep"))
     path = Path(folder)
     tables, triples = (path / "train.parquet").is_file(), path.is_dir() and is_triples(path)
+    if not (tables or triples or (path / "train.txt").is_file()):
+        raise InputError(f"{folder}: expected a folder with a split, train.txt, valid.txt and test.txt, got none.")
     files = read_split_tables(folder) if tables else read_triple_splits(folder) if triples else None
     files = files or read_gatne_splits(folder, directed=directed)
     hide = HIDE[0] if triples else HIDE[1]

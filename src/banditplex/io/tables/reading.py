@@ -276,7 +276,9 @@ def edge_tables(folder: Path, options: TableOptions, *, apart: Path) -> tuple[li
     chosen = [file for file in files if not options.header or options.matrix or has_edges(file, options)]
     chosen = [file for file in chosen if not file.stem.endswith("_negatives")]  # pairs without an edge
     if not chosen:
-        choose_columns(header_of(files[0], options), options.columns, path=files[0])  # says what is missing
+        names, cells = head_of(files[0], options)
+        sample = dict(zip(names, cells, strict=True)).__getitem__
+        choose_columns(names, options.columns, path=files[0], sample=sample)  # says what is missing
         raise FormatError("expected a table of edges, got only negatives", path=folder)
     left = sorted(each for each in folder.iterdir() if each not in chosen and not each.name.startswith("."))
     left = [each for each in left if not each.name.endswith(".meta.json") and each.resolve() != apart.resolve()]
@@ -383,7 +385,8 @@ def _is_folder(path: Path) -> bool:
     if kind_of(files[0]) not in BETWEEN or usual_dialect(files[0], TableOptions()).delimiter in ";|":
         return True
     try:
-        return looks_like_headers([head_of(file, TableOptions()) for file in files])
+        heads = [head_of(file, TableOptions()) for file in files]
+        return looks_like_headers(heads) or not any(names[0].strip() for names, _ in heads)  # matrices with names
     except InputError:
         return False
 
