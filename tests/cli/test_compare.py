@@ -28,9 +28,7 @@ def test_a_table_with_facts_conditions_and_files(call, refusal, folder):
     assert "without tuning" in " ".join(rest.split())
     names = {line.split()[0] for line in out.splitlines() if line.startswith("  ")}
     assert {"method", "svd-union", "jaccard"} == names
-    assert error.splitlines()[0].endswith(
-        "reading data.csv; then fits of svd-union,jaccard, 1 seed each, without tuning."
-    )
+    assert error.splitlines()[0].endswith("these methods: svd-union,jaccard; 1 seed each, up to 1 setting tried.")
     assert error.splitlines()[1].startswith("1/2  svd-union, seed 0: hard MRR 0.")
     files = ("layers.csv", "leaderboard.csv", "leaderboard.md", "report.html", "rows.jsonl", "seeds.csv")
     assert sorted(path.name for path in (folder / "out").iterdir()) == list(files)
@@ -53,8 +51,8 @@ def test_wrong_methods_are_refused_by_the_names_of_all_methods():
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ("--quick", "fits of quick methods, 5 seeds each, without tuning."),
-        ("--seeds 2 --trials 3", "fits of all methods, 2 seeds each, up to 3 settings tried."),
+        ("--quick", "fits of these methods: quick; 5 seeds each, up to 1 setting tried."),
+        ("--seeds 2 --trials 3", "fits of these methods: all; 2 seeds each, up to 3 settings tried."),
     ],
 )
 def test_what_is_going_on_is_said_at_once(call, folder, words, told):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from banditplex.cli import options
-from banditplex.cli.data import DATA, Reading, check_there, find_targets, load, published_split, reads_data, title_of
+from banditplex.cli.data import DATA, Reading, begin, find_targets, load, published_split, reads_data
 from banditplex.cli.options import option
 from banditplex.cli.output import Json, print_json, print_lines, print_table, wrapped
 from banditplex.cli.report import last_line, page_beside, try_page
@@ -19,7 +19,7 @@ from banditplex.jobs.engine import check_engine
 from banditplex.pairs.visibility import HIDE, check_hide
 from banditplex.registry import Registry, check_choice
 from banditplex.storage.rows import begun, check_folder
-from banditplex.terminal import bars, say
+from banditplex.terminal import bars
 
 if TYPE_CHECKING:
     from banditplex.leaderboard.board import Leaderboard
@@ -50,9 +50,7 @@ def compare(
         str | None, option("Methods; quick, main and ours stand for several.", "A,B,..", shown="all")
     ] = None,
     hide: Annotated[str, option("Hide held-out pairs in their own layer or in every layer.", "layer|pair")] = "layer",
-    budget: Annotated[
-        float | None, option("Time limit of a fit, and of its test.", "SECONDS", shown="120", min=0.001)
-    ] = None,
+    budget: Annotated[float | None, option("Time limit of a fit and test.", "SECONDS", shown="120", min=0.001)] = None,
     memory: Annotated[float, option("Memory limit of a fit.", "GB", min=0.001)] = 8.0,
     seeds: Annotated[int, option("Number of seeds; each has its own split.", min=1)] = 5,
     trials: Annotated[
@@ -101,15 +99,12 @@ def compare(
     leaks = _leaks(split, hide)
     _check_methods(methods)
     check_engine(engine, jobs)
-    check_there(data)
     if out is not None:
         check_folder(out, resume=resume, how="--resume")
-    title, given = title_of(data), QUICK if quick else FULL
+    given = QUICK if quick else FULL
     names, trials = methods or given["methods"], trials or given["trials"]
-    if not quiet:
-        which = f"{names or 'all'}{' methods' * (names is None or names in GROUPS)}"
-        tuning = f"up to {trials} settings tried" if trials > 1 else "without tuning"
-        say(f"reading {title}; then fits of {which}, {seeds} seed{'s' * (seeds > 1)} each, {tuning}.")
+    tuning = f"{seeds} seed{'s' * (seeds > 1)} each, up to {trials} setting{'s' * (trials > 1)} tried"
+    title = begin(data, f"fits of these methods: {names or 'all'}; {tuning}", quiet=quiet)
     fixed = None if leaks is None else published_split(data, leaks=leaks)
     mx = fixed.test.train if fixed else load(data, reading, quiet=quiet)
     targets = find_targets(mx, target)

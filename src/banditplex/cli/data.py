@@ -169,6 +169,14 @@ def check_there(data: Sequence[str]) -> None:
         raise InputError(f"{path}: no such file or folder, and no data set of that name;{hint}")
 
 
+def begin(data: Sequence[str], then: str, *, quiet: bool) -> str:
+    """Say what is read and what comes then, and return the title of DATA; refuse those that are not there."""
+    check_there(data)
+    if not quiet:
+        say(f"reading {title_of(data)}; then {then}.")
+    return title_of(data)
+
+
 def _read(paths: Sequence[str], options: dict[str, Any], quiet: bool) -> "Multiplex":
     from banditplex.io import read
 

@@ -10,17 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from banditplex.cli import options
-from banditplex.cli.data import (
-    Data,
-    Reading,
-    check_there,
-    find_targets,
-    load,
-    published_split,
-    reading_notes,
-    reads_data,
-    title_of,
-)
+from banditplex.cli.data import Data, Reading, begin, find_targets, load, published_split, reading_notes, reads_data
 from banditplex.cli.gains import gains_on, print_gains
 from banditplex.cli.options import option, options_by_policy
 from banditplex.cli.output import Json, print_json, print_lines, print_table, records, wrapped
@@ -95,14 +85,12 @@ def evaluate(
     given, policies = options.plain(settings), options_by_policy(policy.split(","), policy_option)
     for name in policies:
         options.check_settings({"policy": name, "seed": seed} | given)
-    check_there(data)
     place = out.with_suffix(".html") if out is not None else None if as_json else page_beside(data, "evaluation")
     everything = trials * folds
-    if not quiet:
-        fits = len(policies) * everything
-        runs = f"{'up to ' * resume}{fits} fit{'s' * (fits > 1)}: {' and '.join(policies)}"
-        parts = f"{trials} trial{'s' * (trials > 1)}{f' of {folds} folds' * (folds > 1)}"
-        say(f"reading {title_of(data)}; then {runs}, {parts}.")
+    fits = len(policies) * everything
+    runs = f"{'up to ' * resume}{fits} fit{'s' * (fits > 1)}: {' and '.join(policies)}"
+    parts = f"{trials} trial{'s' * (trials > 1)}{f' of {folds} folds' * (folds > 1)}"
+    title = begin(data, f"{runs}, {parts}", quiet=quiet)
     fixed = published_split(data, leaks="drop") if split == "fixed" else None
     mx = load(data, reading, quiet=quiet) if fixed is None else fixed.test.train
     targets = find_targets(mx, target)
@@ -128,25 +116,25 @@ def evaluate(
             if resume and out is not None and not out.exists() and not quiet:
                 say_new(out)
             if mx.num_layers == 1 and len(methods) > 1 and not quiet:
-                say(f"{title_of(data)} has a single layer: there is no other to look at, and policies cannot differ.")
+                say(f"{title} has a single layer: there is no other to look at, and policies cannot differ.")
             rows.extend(results)
         gains = gains_on(LinkPredictor(hide=hide, seed=seed, **given), mx, targets)
     page, asked = None, {"hide": hide, "trials": trials, "folds": folds, "seed": seed, "negatives": negatives}
     asked |= {"after": after} if after is not None else {"split": split} if fixed else {}
     asked |= held_out_edges(rows)
     if place is not None:
-        found = collect_evaluation(title_of(data), mx, gains, rows, list(methods), asked)
+        found = collect_evaluation(title, mx, gains, rows, list(methods), asked)
         page = try_page(place, found, asked=out is not None)
     lines = records(summary(rows, methods=list(methods), metrics=metrics))
     if as_json:
-        asked = {"data": title_of(data)} | asked
+        asked = {"data": title} | asked
         print_json(
             asked
             | {"out": out and str(out), "report": page and str(page), "gains": records(gains), "summary": lines}
             | {"notes": reading_notes(mx)}
         )
         return
-    print_lines(f"{title_of(data)}: {mx}\n")
+    print_lines(f"{title}: {mx}\n")
     print_gains(gains, "Measured once, on the whole graph.")
     print()
     print_table(COLUMNS, [_cells(line) for line in lines])

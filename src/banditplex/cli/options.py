@@ -14,7 +14,8 @@ from banditplex.bandits.base import SIZES
 from banditplex.errors import InputError
 from banditplex.training.config import SETTINGS, Config, Setting
 
-WORDS = {"<int>": "INTEGER", "<int range>": "INTEGER", "<float>": "NUMBER", "<str>": "TEXT", "<path>": "PATH"}
+WORDS = {"<int>": "INTEGER", "<float>": "NUMBER", "<str>": "TEXT", "<path>": "PATH"}
+WORDS |= {f"{kind[:-1]} range>": WORDS[kind] for kind in ("<int>", "<float>")}
 """What help says instead of types."""
 
 
