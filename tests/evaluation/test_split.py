@@ -3,6 +3,7 @@
 import gc
 import itertools
 import os
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -333,7 +334,7 @@ def with_dense_layers():
 def test_a_dense_layer_has_all_its_negatives_and_a_full_one_is_not_tested():
     mx = with_dense_layers()
     with pytest.warns(
-        UserWarning, match=r"2 of 3 layers .*: 'a' \(3\), 'b' \(0\)\. .*; 1 layers? .*not tested"
+        UserWarning, match=r"2 of 3 layers .*: 'a' \(3\), 'b' \(0\)\. .*;.* \(1\) are not tested"
     ) as told:
         data = split(mx, hide="layer", share=0.4, each=4)
     assert len(told) == 1
@@ -403,7 +404,7 @@ def complete(num_layers=3, nodes=8):
 def test_where_all_pairs_are_linked_negatives_are_other_held_out_pairs():
     """28 pairs, of which 6 are held out; a pair is linked in one layer, so it is a negative of the two others."""
     mx = complete()
-    with pytest.warns(UserWarning, match="negatives of a layer are the held-out pairs"):
+    with pytest.warns(UserWarning, match="negatives of a layer are held-out pairs"):
         data = split(mx, hide="pair", seed=1)
     left = everywhere(mx) - everywhere(data.train)
     assert len(left) == 6
@@ -414,6 +415,49 @@ def test_where_all_pairs_are_linked_negatives_are_other_held_out_pairs():
         assert len(others) == min(len(own), len(left - own))
     data.check()
     data.check(full=mx)
+
+
+def mostly_one(nodes=8):
+    """Return three layers that divide all pairs of nodes among them: "a" has all but ten, "b" eight and "c" two."""
+    pairs = list(itertools.combinations(range(nodes), 2))
+    return Multiplex.from_edges(*zip(*pairs, strict=True), [*"cbcbbbbbbb", *"a" * (len(pairs) - 10)], num_nodes=nodes)
+
+
+def test_a_note_names_layers_of_a_dense_multiplex_with_few_negatives():
+    """Every pair is linked in one layer, so a negative of a layer is a held-out pair of another."""
+    mx, named = mostly_one(), re.compile(r"'(\w+)' \((\d+)\)")
+
+    def few(*splits):
+        """Return the layers that have fewer negatives than test edges in some split, with the fewest there."""
+        found = {}
+        for data in splits:
+            left = everywhere(mx) - everywhere(data.train)
+            for name, edges in linked(mx).items():
+                need, free = len(edges & left), len(left - edges)
+                if need > free:
+                    found[name] = min(free, found.get(name, free))
+        return found
+
+    seen = set()
+    for seed in range(4):
+        with pytest.warns(UserWarning, match="Nearly all") as told:
+            data = split(mx, hide="pair", seed=seed)
+        assert {name: int(count) for name, count in named.findall(str(told[0].message))} == few(data)
+        assert ("not tested" in str(told[0].message)) == (0 in few(data).values())
+        seen |= set(few(data).values())
+    assert len(seen) > 1
+    with pytest.warns(UserWarning, match="Nearly all") as told:
+        folds = list(k_fold(mx, hide="pair", folds=4))
+    assert len(told) == 1
+    assert {name: int(count) for name, count in named.findall(str(told[0].message))} == few(*folds)
+
+
+def test_a_note_counts_the_layers_that_it_does_not_name():
+    """Seven layers have every pair of five nodes, and so no negatives; the last is a path."""
+    edges = [(*pair, name) for name in "abcdefg" for pair in itertools.combinations(range(5), 2)]
+    edges += [(node, node + 1, "h") for node in range(4)]
+    with pytest.warns(UserWarning, match=r"7 of 8 layers .* 'e' \(0\) and 2 more\. .* \(7\) are not tested"):
+        split(Multiplex.from_edges(*zip(*edges, strict=True), num_nodes=5), hide="layer")
 
 
 def test_a_negative_of_a_dense_multiplex_that_training_shows_is_refused():

@@ -79,10 +79,14 @@ def test_making_a_trainer_leaves_torchs_generator_alone():
 
 
 def test_negatives_of_a_dense_multiplex_are_told():
-    """Every pair of three nodes is linked in some layer."""
-    mx = Multiplex.from_edges([0, 1, 0, 0], [1, 2, 2, 1], [*"aabb"], num_nodes=3)
-    with pytest.warns(UserWarning, match="Nearly all pairs of nodes are linked"):
+    """Every pair of three nodes is linked in some layer: two of three in a and b, one in c."""
+    mx = Multiplex.from_edges([0, 1, 0, 0, 1], [1, 2, 2, 1, 2], [*"aabbc"], num_nodes=3)
+    few = r"Nearly all pairs of nodes are linked.* 2 of 3 targets .*: 'a' \(1\), 'b' \(1\)\."
+    with pytest.warns(UserWarning, match=few):
         check_task(mx, None, Config(hide="pair").checked())
+    with pytest.warns(UserWarning, match="Nearly all") as told:
+        check_task(mx, ["c"], Config(hide="pair").checked())
+    assert "fewer" not in str(told[0].message)
     with warnings.catch_warnings(action="error"):
         check_task(mx, None, Config(hide="layer").checked())
 

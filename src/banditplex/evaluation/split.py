@@ -13,6 +13,7 @@ from banditplex.arrays import Bools, Ints
 from banditplex.errors import InputError
 from banditplex.evaluation.leakage import check_leakage
 from banditplex.multiplex import Multiplex, Name
+from banditplex.multiplex.notes import show_names
 from banditplex.multiplex.value import DATES
 from banditplex.pairs.hard_negatives import hard_negatives
 from banditplex.pairs.known import KnownPairs, repeated
@@ -375,26 +376,29 @@ def ranked_against(
 
 def _tell_scarce(mx: Multiplex, fold: Ints, how: _Negatives) -> None:
     """Warn of layers with too few negatives, given the fold (num_edges,) in which each edge is held out, or -1."""
-    known, each = how.visibility.negative_pairs(mx), how.each
-    if how.visibility.dense:
-        warn(
-            "Nearly all pairs of nodes are linked in some layer: the negatives of a layer are the held-out pairs "
-            "without an edge in it, or as many of them as there are test edges."
-        )
-        return
-    folds = int(fold.max(initial=0)) + 1
-    held = np.bincount((mx.edge_layer * folds + fold)[fold >= 0], minlength=mx.num_layers * folds)
-    need, free = held.reshape(-1, folds).max(1), known.num_free()
-    short = np.flatnonzero(np.where(need > 0, np.maximum(need, each or 0), 0) > free)
-    if not len(short):
-        return
-    none = int(np.count_nonzero(free[short] == 0))
-    names = ", ".join(f"{mx.layer_names[at]!r} ({free[at]})" for at in short[:5].tolist())
-    warn(
-        f"{len(short)} of {mx.num_layers} layers have fewer pairs without an edge than test edges need as negatives: "
-        f"{names}{', ...' if len(short) > 5 else ''}. All of these are negatives"
-        f"{f'; {none} layers that have none are not tested' if none else ''}."
-    )
+    folds, dense = int(fold.max(initial=0)) + 1, how.visibility.dense
+    held = np.bincount((mx.edge_layer * folds + fold)[fold >= 0], minlength=mx.num_layers * folds).reshape(-1, folds)
+    need = np.where(held > 0, np.maximum(held, how.each or 0), 0)
+    if dense:  # a pair that training shows in any layer is no negative, so they differ between folds
+        trains = [mx.keep_edges(fold != each) for each in range(folds)]
+        free = np.stack([how.visibility.test_negatives(mx, train).num_free() for train in trains], 1)
+    else:
+        free = how.visibility.negative_pairs(mx).num_free()[:, None]
+    short = np.flatnonzero((need > free).any(1))
+    said, few = [], "pairs without an edge"
+    if dense:
+        said = [f"Nearly all pairs of nodes are linked in some layer: negatives of a layer are held-out {few} in it."]
+        few = "such pairs"
+    if len(short):
+        fewest = np.where(need > 0, free, np.iinfo(np.int64).max)[short].min(1)
+        none = int(np.count_nonzero(fewest == 0))
+        names = show_names([mx.layer_names[at] for at in short.tolist()], fewest.tolist())
+        said += [
+            f"{len(short)} of {mx.num_layers} layers have fewer {few} than test edges need as negatives: {names}.",
+            "All of these are negatives" + f"; layers that have none ({none}) are not tested" * (none > 0) + ".",
+        ]
+    if said:
+        warn(" ".join(said))
 
 
 def _select(data: Split, keep: Bools) -> Split:

@@ -1,6 +1,6 @@
 """Notes on how data are read: what was guessed, merged or left out. They are warnings, and are kept with the data."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -9,6 +9,7 @@ from banditplex.terminal import warn
 
 KEY = "reading_notes"  # the entry of `Multiplex.metadata` with the notes, a list of strings
 COLUMNS = "reading_columns"  # the entry with the columns of a table, by role
+SHOWN = 5  # names in a note; of more it says how many
 _lists: ContextVar[tuple[tuple[list[str], bool], ...]] = ContextVar("notes", default=())
 
 
@@ -59,6 +60,16 @@ def tell_together(notes: Mapping[object, list[str]]) -> None:
             files.setdefault(key, []).append(str(path))
     for (message, quiet), paths in files.items():
         note(f"{show_files(paths)}: {message}", quiet=quiet)
+
+
+def show_names(names: Sequence[object], counts: Sequence[int] | None = None) -> str:
+    """Return names for a message, each with its count in brackets: the first of many, and how many more there are.
+
+    >>> show_names(["a", 7], [0, 12]), show_names(range(9))
+    ("'a' (0), 7 (12)", '0, 1, 2, 3, 4 and 4 more')
+    """
+    shown = [repr(name) if counts is None else f"{name!r} ({counts[at]:,})" for at, name in enumerate(names[:SHOWN])]
+    return ", ".join(shown) + f" and {len(names) - SHOWN:,} more" * (len(names) > SHOWN)
 
 
 def show_files(paths: list[str]) -> str:

@@ -11,6 +11,7 @@ from banditplex.bandits import POLICIES
 from banditplex.bandits.arms import to_arm
 from banditplex.errors import InputError
 from banditplex.multiplex import Multiplex, Name
+from banditplex.multiplex.notes import show_names
 from banditplex.pairs.visibility import Visibility
 from banditplex.terminal import warn
 from banditplex.training.config import Config
@@ -21,8 +22,7 @@ def check_task(mx: Multiplex, targets: Sequence[Name] | None, config: Config) ->
     visibility = config.visibility(mx)
     chosen = check_targets(mx, targets, visibility)
     if visibility.dense:
-        which = "negatives are pairs without an edge in their own layer"
-        warn(f"Nearly all pairs of nodes are linked in some layer: {which}.")
+        _tell_scarce(mx, chosen, visibility)
     others = mx.num_layers - 1
     if others and POLICIES[config.policy].takes_k and not 1 <= config.draw_size <= others:
         none = "; policy 'none' looks at no other layer" * (config.k == 0)
@@ -108,6 +108,17 @@ def _complete(mx: Multiplex, visibility: Visibility) -> Bools:
 
 
 def _warn_of(mx: Multiplex, layers: Ints, which: str) -> None:
-    names = ", ".join(repr(mx.layer_names[layer]) for layer in layers[:5].tolist())
-    if names:
-        warn(f"Layers with {which}: {names}{', ...' if len(layers) > 5 else ''}.")
+    if len(layers):
+        warn(f"Layers with {which}: {show_names([mx.layer_names[layer] for layer in layers.tolist()])}.")
+
+
+def _tell_scarce(mx: Multiplex, targets: Ints, visibility: Visibility) -> None:
+    """Warn of negatives in a dense multiplex, and of targets that have fewer of them than linked pairs."""
+    said = "Nearly all pairs of nodes are linked in some layer: negatives are pairs without an edge in their own layer."
+    known = visibility.negative_pairs(mx)
+    free = known.num_free()[targets]
+    short = 2 * free < known.num_pairs()[targets]
+    if short.any():
+        names = show_names([mx.layer_names[target] for target in targets[short].tolist()], free[short].tolist())
+        said += f" {np.count_nonzero(short)} of {len(targets)} targets have fewer such pairs than linked ones: {names}."
+    warn(said)
