@@ -41,7 +41,7 @@ def measure(task: SplitRun, *, hide: str, directed: bool) -> Measured:
         yield f"{task.method}, {trained}, Brier score", comparison.model_brier(parts, model)
 
 
-def remarks(values: Values, *, hide: str) -> Iterator[list[str]]:
+def remarks(values: Values, ratio: float, *, hide: str) -> Iterator[list[str]]:
     """Yield what training with the split's `hide` gains in ROC-AUC."""
     for method in METHODS:
-        yield comparison.difference(values, f"{method}, {hide}", f"{method}, edge")
+        yield comparison.difference(values, f"{method}, {hide}", f"{method}, edge", ratio)

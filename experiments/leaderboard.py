@@ -1,9 +1,9 @@
 """Where our default stands: its place on every leaderboard of a folder, and how far it is from the best rival.
 
 A leaderboard is a folder that `banditplex compare DATA -o DIR` wrote. Methods that failed with a seed are left out, and
-so are the other variants of our learner. Differences are paired over seeds. Their standard error is that of Nadeau and
-Bengio, as in `banditplex compare`. Where edges were not ranked, as on splits that come with the data, it is that of the
-mean over seeds, and other metrics and medians over layers are shown.
+so are the other variants of our learner. Differences are paired over seeds, with the standard errors that
+`banditplex compare` wrote. Where edges were not ranked, as on splits that come with the data, other metrics and medians
+over layers are shown.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -14,12 +14,10 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from banditplex.errors import InputError
-from banditplex.evaluation.statistics import corrected_t
-from banditplex.leaderboard.board import SEEDS
+from banditplex.leaderboard.board import CSV, SEEDS
 from banditplex.leaderboard.compare import MEDIANS
 from banditplex.leaderboard.lines import HEADS
 from banditplex.leaderboard.methods import OURS, VARIANTS
-from banditplex.leaderboard.plan import SHARE
 from banditplex.markdown import markdown_table, number
 from banditplex.storage.rows import Row
 from experiments.runner import Experiment, Page
@@ -57,20 +55,19 @@ def prepare(options: Namespace) -> Experiment:
 def measure(board: Board) -> Iterator[Row]:
     """Yield one row per metric and rival: means, and the difference of our default to it."""
     tests: Any = pd.read_csv(Path(board.folder) / SEEDS).dropna(axis=1, how="all")
+    errors: Any = pd.read_csv(Path(board.folder) / CSV).set_index("method")
     if OURS not in set(tests["method"]):
         raise InputError(f"{board.folder}: expected results of the method {OURS!r}, got none.")
-    ranked = METRICS[0] in tests
-    metrics, ratio = (METRICS, SHARE / (1 - SHARE)) if ranked else (UNRANKED, 0.0)
+    metrics = METRICS if METRICS[0] in tests else UNRANKED
     for metric in (name for name in metrics if name in tests):
         table: Any = tests.pivot_table(metric, "seed", "method").dropna(axis=1)
         if OURS not in table:
             raise InputError(f"{board.folder}: expected results of the method {OURS!r} with every seed, got some.")
         for method in [name for name in table if name not in VARIANTS]:
-            gap = (table[OURS] - table[method]).to_numpy()
-            error = corrected_t(gap, ratio=ratio).error if len(gap) > 1 else None
+            gap, error = table[OURS] - table[method], errors.at[method, f"{metric}_error"]
             yield {
                 "board": board.key, "metric": metric, "method": method, "seeds": len(gap), "mean": table[method].mean(),
-                "ours": table[OURS].mean(), "difference": float(gap.mean()), "error": error,
+                "ours": table[OURS].mean(), "difference": gap.mean(), "error": None if pd.isna(error) else error,
             }  # fmt: skip
 
 

@@ -115,7 +115,7 @@ def table(values: Values) -> str:
     return "\n".join([*tables, *[markdown_table(["besides", "mean ± deviation"], simple)] * bool(simple)])
 
 
-def remarks(values: Values) -> Iterator[list[str]]:
+def remarks(values: Values, ratio: float) -> Iterator[list[str]]:
     """Yield the paired differences that matter; rivals of the bandit are in their best way to predict."""
     heuristics = [method for method in values if method in HEURISTICS]
     best = max(heuristics, key=lambda method: float(np.mean(values[method])), default=None)
@@ -127,7 +127,7 @@ def remarks(values: Values) -> Iterator[list[str]]:
         for one, other in [*pairs, (default, uniform), (uniform, none), (oracle, none), (every, none)]:
             if one in values and other in values and (one, other) not in said:
                 said.add((one, other))
-                yield comparison.difference(values, str(one), str(other))
+                yield comparison.difference(values, str(one), str(other), ratio)
 
 
 def _best(values: Values, method: str) -> str | None:

@@ -3,7 +3,7 @@
 80/20, undirected, one negative per held-out edge; means over layers with at least three test edges. The best rival of
 a data set is chosen on other seeds (--rival-seeds), or from the values.csv of an earlier run (--rivals), so that the
 choice does not favour it. Methods that are not run are taken from that run as well, on the same seeds. Differences are
-paired over seeds.
+paired over seeds, with the corrected standard error of `banditplex compare`.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -161,7 +161,7 @@ def testable(parts: Split) -> list[Name]:
 
 NOTE = (
     "ROC-AUC: means over layers with at least three test edges, then over seeds, with the standard deviation over "
-    "seeds. Differences are paired over seeds, and clear if p < .05 (Student's t).\n"
+    f"seeds. {comparison.DIFFERENCES}\n"
 )
 
 
@@ -171,14 +171,14 @@ def report(data: str, hide: str, table: pd.DataFrame, choice: pd.DataFrame, seed
     lines = []
     for method in (name for name in METHODS if name in auc):
         seconds = here.loc[here["method"] == method, "seconds"].mean()
-        difference = "" if method == OURS or OURS not in auc else beside(auc, method).text(4)
+        difference = "" if method == OURS or OURS not in auc else beside(data, auc, method).text(4)
         deviation = float(np.nanstd(auc[method]))
         lines.append([method, number(float(auc[method].mean()), 4), number(deviation, 4), difference, f"{seconds:.1f}"])
     yield f"## {data}\n"
     yield markdown_table(["method", "mean", "deviation", f"{OURS} - method", "seconds per fit"], lines)
     best = best_rival(data, hide, choice, seeds, rivals_in(auc))
     if best is not None and OURS in auc:
-        yield f"Best rival on seeds {best[1]}: {best[0]}. Difference: {beside(auc, best[0]).text(4)}.\n"
+        yield f"Best rival on seeds {best[1]}: {best[0]}. Difference: {beside(data, auc, best[0]).text(4)}.\n"
 
 
 def cell(data: str, hide: str, table: pd.DataFrame, seeds: Sequence[int]) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -193,10 +193,10 @@ def rivals_in(auc: pd.DataFrame) -> list[str]:
     return [method for method in SIMPLE if method in auc]
 
 
-def beside(auc: pd.DataFrame, rival: str) -> PairedDifference:
-    """Compare ours with a rival, on the seeds that both have."""
+def beside(data: str, auc: pd.DataFrame, rival: str) -> PairedDifference:
+    """Compare ours with a rival on a data set, on the seeds that both have."""
     both = auc[[OURS, rival]].dropna()
-    return PairedDifference.of(both[OURS], both[rival])
+    return PairedDifference.of(both[OURS], both[rival], ratio=comparison.ratio_of(data))
 
 
 def beside_best(
@@ -209,7 +209,7 @@ def beside_best(
         best = best_rival(name, hide, choice, seeds, rivals_in(auc))
         if best is None or OURS not in auc:
             continue
-        found, both = beside(auc, best[0]), auc[[OURS, best[0]]].dropna()
+        found, both = beside(name, auc, best[0]), auc[[OURS, best[0]]].dropna()
         ours, rival = (number(float(both[method].mean()), 4) for method in (OURS, best[0]))
         lines.append([name, str(len(both)), ours, f"{rival}, {best[0]}", found.text(4)])
         means.append(found.mean)

@@ -29,13 +29,13 @@ def test_the_best_rival_is_chosen_on_other_seeds_if_there_are_any():
 def test_differences_are_of_the_seeds_that_both_have():
     auc = cell("x", "layer", TABLE, [5, 6])[1]
     assert list(auc) == [OURS, "overlap", "svd"]
-    assert round(beside(auc, "svd").mean, 6) == 0.2  # .8 - .7 and .9 - .6
-    assert round(beside(auc, "overlap").mean, 6) == -0.1  # .8 - .9
+    assert round(beside("x", auc, "svd").mean, 6) == 0.2  # .8 - .7 and .9 - .6
+    assert round(beside("x", auc, "overlap").mean, 6) == -0.1  # .8 - .9
 
 
 def test_the_last_table_has_every_data_set_and_the_mean():
     _, table, mean = beside_best(["x", "y"], "layer", TABLE, TABLE, [5, 6])
-    assert "| x | 2 | .8500 | .6500, svd | +.2000 ± .1000 |" in table
+    assert "| x | 2 | .8500 | .6500, svd | +.2000 ± .1225 |" in table  # .1 and .3: sqrt((1/2 + 1/4) .02)
     assert "| y | 1 | .5000 | .7000, overlap | -.2000 ± " in table
     assert mean == "Mean difference: +.0000.\n"
     assert beside_best(["z"], "layer", TABLE, TABLE, [5, 6]) == []

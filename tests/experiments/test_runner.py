@@ -57,7 +57,7 @@ def test_rivals_are_compared_in_their_best_way():
         f"default: {VALIDATED}": [0.9],
     }
     ours = f"default: {PREDICTED}"
-    assert [line[0] for line in remarks(values)] == [
+    assert [line[0] for line in remarks(values, 0.25)] == [
         f"{ours} - none: {PREDICTED}",
         f"{ours} - uniform: {MEAN}",
         f"{ours} - resource-allocation-union",
