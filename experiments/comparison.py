@@ -90,8 +90,9 @@ def relevant_probabilities(model: LinkPredictor, mx: Multiplex, targets: Iterabl
 
 
 DIFFERENCES = (
-    "Differences are paired over seeds. Where seeds are splits of the same data, their standard error is that of Nadeau "
-    "and Bengio, which allows for training sets that overlap. They are clear if p < .05 (Student's t with this error)."
+    "Differences are paired over seeds. Where seeds are splits of the same data, their standard error is that of "
+    "Nadeau and Bengio, which allows for training sets that overlap. They are clear if p < .05 (Student's t with this "
+    "error)."
 )
 """What reports say of differences."""
 
