@@ -68,7 +68,8 @@ def test_rivals_are_compared_in_their_best_way():
 
 def test_differences_are_paired_over_seeds():
     values = {f"none: {PREDICTED}": [0.5, 0.7], f"default: {PREDICTED}": [0.8, 0.8]}
-    assert list(remarks(values)) == [[f"default: {PREDICTED} - none: {PREDICTED}", "+.2000 ± .1000"]]
+    for ratio, error in ((0.0, ".1000"), (0.25, ".1225")):  # of .3 and .1: sqrt((1/2 + ratio) .02)
+        assert list(remarks(values, ratio)) == [[f"default: {PREDICTED} - none: {PREDICTED}", f"+.2000 ± {error}"]]
 
 
 @pytest.mark.slow
