@@ -5,7 +5,9 @@ but panels are found by regressions on every layer. all: the same, and networks 
 the same default on a multiplex of the target and the layers that are known to help it. On `groups`, three targets are
 learnt, the first layer of each of the first three groups; elsewhere all layers are, or some of them (--targets).
 
-ROC-AUC is the mean over targets. `compared` counts the layers that regressions compare with a target, `used` the layers
+ROC-AUC and, where all layers are targets, hard MRR are means over targets; `gains_seconds` are those of `layer_gains_`,
+after the `seconds` of a fit.
+`compared` counts the layers that regressions compare with a target, `used` the layers
 of all panels, `right` those that are known to help, `proven` those that `layer_gains_` says help, and `false` those
 among them that do not.
 """
@@ -163,7 +165,8 @@ def comparing(few: int) -> Iterator[None]:
 def measure(task: Fit) -> Iterator[Row]:
     """Yield the row of one way on one split."""
     mx, given = load(task.data, task.seed, nodes=task.nodes, targets=task.targets, group=task.group)
-    parts = split(mx, hide=task.hide, seed=task.seed, negatives="hard")
+    measured = MEASURED if given is None else MEASURED[:1]
+    parts = split(mx, hide=task.hide, seed=task.seed, negatives="hard" if "mrr" in measured else "uniform")
     targets = given or testable(parts)
     helpers: Mapping[Name, Any] = mx.metadata.get("relevant", {})
     settings: dict[str, Any] = {"hide": task.hide, "seed": task.seed}
@@ -181,13 +184,13 @@ def measure(task: Fit) -> Iterator[Row]:
             models = [LinkPredictor(**settings).fit(parts.train, targets)]
     seconds = perf_counter() - began
     found = [
-        score_split(models[place % len(models)], parts, [target], metrics=MEASURED)[0]
+        score_split(models[place % len(models)], parts, [target], metrics=measured)[0]
         for place, target in enumerate(targets)
     ]
     row = {"data": task.data, "hide": task.hide, "way": task.way, "seed": task.seed}
-    row |= {name: float(np.mean([each[name] for each in found])) for name in MEASURED}
+    row |= {name: float(np.mean([each.get(name, np.nan) for each in found])) for name in MEASURED}
     row |= {"seconds": seconds, "targets": len(targets), "compared": np.nan, "used": np.nan}
-    row |= {"right": np.nan, "helpers": np.nan, "proven": np.nan, "false": np.nan}
+    row |= dict.fromkeys(("right", "helpers", "proven", "false", "gains_seconds"), np.nan)
     if task.way != "oracle":
         pooled = models[0].panel_.query("weight > 0")
         row |= {"compared": num_compared(task.way, mx.num_layers - 1), "used": float(len(pooled))}
@@ -197,6 +200,7 @@ def measure(task: Fit) -> Iterator[Row]:
             if task.way == "default":
                 proven = _links(models[0].layer_gains_.query("helps"))
                 row |= {"proven": float(len(proven & known)), "false": float(len(proven - known))}
+                row |= {"gains_seconds": models[0].gains_seconds_}
     yield row
 
 
@@ -205,7 +209,8 @@ def _links(table: pd.DataFrame) -> set[Any]:
 
 
 NOTE = (
-    "ROC-AUC, mean over targets and seeds, with its standard error over seeds; seconds of a fit, several at a time. "
+    "ROC-AUC and hard MRR, means over targets and seeds, with standard errors over seeds; seconds of a fit and, where "
+    "gains are known, of `layer_gains_` after it, several at a time. "
     "Compared: layers that regressions compare with a target. Layers: those of all panels and, of the layers known to "
     "help, how many were pooled and how many `layer_gains_` proved; false: proven layers that do not help.\n"
 )
@@ -218,13 +223,19 @@ def report(rows: list[Row]) -> Page:
     for (data, hide), here in table.groupby(["data", "hide"], sort=False):
         for way in (way for way in WAYS if (here["way"] == way).any()):
             some = here[here["way"] == way]
-            error = some["roc_auc"].std() / np.sqrt(len(some)) if len(some) > 1 else np.nan
             compared = "" if way == "oracle" else f"{some['compared'].iloc[0]:.0f}"
-            auc, spread = number(float(some["roc_auc"].mean()), 3), "" if np.isnan(error) else number(float(error), 3)
-            seconds = f"{some['seconds'].mean():.0f}"
-            lines.append([str(data), str(hide), way, auc, spread, seconds, compared, _layers(some)])
-    heads = ["data", "hidden", "panels by", "ROC-AUC", "error", "seconds", "compared", "layers"]
+            seconds, gains = f"{some['seconds'].mean():.0f}", some["gains_seconds"].mean()
+            seconds += "" if np.isnan(gains) else f" + {gains:.0f}"
+            values = [cell for name in MEASURED for cell in _mean(some[name])]
+            lines.append([str(data), str(hide), way, *values, seconds, compared, _layers(some)])
+    heads = ["data", "hidden", "panels by", "ROC-AUC", "error", "hard MRR", "error", "seconds", "compared", "layers"]
     return Page("What finding layers is worth", [NOTE, markdown_table(heads, lines)], {"values": table})
+
+
+def _mean(values: pd.Series) -> tuple[str, str]:
+    """Return the mean of values and, of several, its standard error; nothing of unknown ones."""
+    mean, error = values.mean(), float(values.std() / np.sqrt(len(values)))
+    return "" if np.isnan(mean) else number(float(mean), 3), "" if np.isnan(error) else number(error, 3)
 
 
 def _layers(some: pd.DataFrame) -> str:

@@ -32,6 +32,19 @@ def test_groups_have_the_nodes_that_are_asked_for():
     assert mx.layer_names[-3:] == ("g4-2", "noise-0", "noise-1")
 
 
+@pytest.mark.parametrize(("kind", "shared"), [("", 0.074), ("-disjoint", 0.0), ("-copied", 0.5)])
+def test_the_name_says_how_layers_of_a_group_overlap(kind, shared):
+    """Of 800 edges, disjoint layers share none and copied ones half; independent ones .85 ** 2 * 800 / 7,800 by chance.
+
+    That is: 680 of them are among the 7,800 pairs of nodes of the same one of ten communities.
+    """
+    mx, _ = load(f"groups-15{kind}", 0, nodes=400)
+    first, second = (set(map(tuple, np.sort(mx.edges(f"g0-{layer}").T, axis=1).tolist())) for layer in (0, 1))
+    assert len(first & second) / len(second) == pytest.approx(shared, abs=0.03)
+    with refuses("groups-15-near-6", f"groups-15{kind}-far"):
+        load(f"groups-15{kind}-far", 0)
+
+
 def test_near_copies_keep_most_edges_of_a_helper():
     mx, targets = load("groups-15-near-2", 0, nodes=100)
     assert mx.layer_names[15:] == tuple(f"g{group}-1-near-{copy}" for group in range(3) for copy in range(2))
@@ -72,17 +85,21 @@ def test_exhaustive_panels_come_from_every_layer():
 
 def test_the_table_is_that_worked_out_by_hand():
     nothing = {"used": np.nan, "right": np.nan, "helpers": np.nan, "proven": np.nan, "false": np.nan}
-    row = {"data": "x", "hide": "layer", "seed": 0, "roc_auc": 0.75, "seconds": 2.4, "compared": np.nan} | nothing
+    row = {"data": "x", "hide": "layer", "seed": 0, "roc_auc": 0.75, "mrr": 0.5, "seconds": 2.4, "compared": np.nan}
+    row |= nothing | {"gains_seconds": np.nan}
     counted = {"compared": 16, "used": 3.0, "right": 2.0, "helpers": 4.0}
     rows = [
         row | {"way": "oracle"},
         row | {"way": "exhaustive"} | counted,
-        row | {"way": "default", "proven": 1.0, "false": 0.0} | counted,
-        row | {"way": "default", "seed": 1, "roc_auc": 0.85, "proven": 4.0, "false": 1.0} | counted | {"right": 4.0},
+        row | {"way": "default", "proven": 1.0, "false": 0.0, "gains_seconds": 1.0} | counted,
+        row
+        | {"way": "default", "seed": 1, "roc_auc": 0.85, "mrr": 0.6, "gains_seconds": 5.0, "proven": 4.0, "false": 1.0}
+        | counted
+        | {"right": 4.0},
         row | {"way": "none", "data": "y", "compared": 0, "used": 0.0},
     ]
     text = report(rows).text("", [0])
-    assert "| x | layer | default | .800 | .050 | 2 | 16 | 6 of 8 pooled, 5 proven, 1 false |" in text
-    assert "| x | layer | exhaustive | .750 |  | 2 | 16 | 2 of 4 pooled |" in text
-    assert "| x | layer | oracle | .750 |  | 2 |  |  |" in text
-    assert "| y | layer | none | .750 |  | 2 | 0 | 0 pooled |" in text
+    assert "| x | layer | default | .800 | .050 | .550 | .050 | 2 + 3 | 16 | 6 of 8 pooled, 5 proven, 1 false |" in text
+    assert "| x | layer | exhaustive | .750 |  | .500 |  | 2 | 16 | 2 of 4 pooled |" in text
+    assert "| x | layer | oracle | .750 |  | .500 |  | 2 |  |  |" in text
+    assert "| y | layer | none | .750 |  | .500 |  | 2 | 0 | 0 pooled |" in text

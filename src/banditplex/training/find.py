@@ -44,7 +44,12 @@ MAX_ARMS = 128
 DRAWN = 8  # layers drawn per round: with several, the second and the fifth helper are found, not the first alone
 FEW = 32  # up to so many other layers, regressions compare all of them: to draw layers would take longer
 COMPARED = 16  # where there are more, the layers that regressions compare: those drawn most
-SIZES = (1, 4, 16)  # numbers of layers that are tried as a panel
+SIZES = (1, 4, 16)
+"""Numbers of layers that are tried as a panel.
+
+With (1, 2, 4, 8, 16), hard MRR changes by -.003 to +.004 and ROC-AUC by -.001 to +.001 on kinships, euair and umls; with
+16 alone, ROC-AUC of kinships falls by .0006 and .0011 (two errors and more), and panels are twice as large.
+"""
 EXPLORING: Mapping[str, Any] = {
     "epochs": 15, "learning_rate": 0.02, "batch_size": 128, "members": 1, "hidden_units": 8, "width": 0,
     "validation": 0.0,
