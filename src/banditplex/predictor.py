@@ -491,7 +491,7 @@ def as_html(title: str, gains: pd.DataFrame | None) -> str:
     helping = gains[gains["helps"]].sort_values("gain", ascending=False, kind="stable")
     if helping.empty:
         return f"{head}<p>No other layer helps.</p>"
-    table = helping.head(MOST).drop(columns="helps").rename(columns={"layer": "is helped by"})
+    table = helping.head(MOST)[["target", "layer", "gain", "low", "high"]].rename(columns={"layer": "is helped by"})
     shown = table.to_html(index=False, border=0, float_format="{:.3f}".format)
     more = f"<p>And {len(helping) - MOST} more: <code>model.layer_gains_</code>.</p>" if len(helping) > MOST else ""
     return f"{head}{shown}{more}"

@@ -317,7 +317,7 @@ def test_the_page_of_an_evaluation_tells_what_was_held_out(after, says):
         for trial in (0, 1) for scope, layer in (("layer", "a"), ("mean", None))
     ]  # fmt: skip
     settings = {"hide": "pair", "trials": 2, "folds": 3, "seed": 7, "after": after, **sizes}
-    gains = pd.DataFrame({name: [] for name in ("target", "layer", "gain", "low", "high", "helps")})
+    gains = pd.DataFrame({name: [] for name in ("target", "layer", "gain", "low", "high", "weight", "helps")})
     found = collect_evaluation("net.csv", small(), gains, rows, ["none"], settings)
     assert found["comparison"]["text"].startswith(says)
     assert found["about"]["seed"] == 7

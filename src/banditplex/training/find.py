@@ -47,8 +47,8 @@ COMPARED = 16  # where there are more, the layers that regressions compare: thos
 SIZES = (1, 4, 16)
 """Numbers of layers that are tried as a panel.
 
-With (1, 2, 4, 8, 16), hard MRR changes by -.003 to +.004 and ROC-AUC by -.001 to +.001 on kinships, euair and umls; with
-16 alone, ROC-AUC of kinships falls by .0006 and .0011 (two errors and more), and panels are twice as large.
+With (1, 2, 4, 8, 16), hard MRR changes by -.003 to +.004 and ROC-AUC by -.001 to +.001 on kinships, euair and umls.
+With 16 alone, ROC-AUC of kinships falls by .0006 and .0011 (two errors and more), and panels are twice as large.
 """
 EXPLORING: Mapping[str, Any] = {
     "epochs": 15, "learning_rate": 0.02, "batch_size": 128, "members": 1, "hidden_units": 8, "width": 0,
