@@ -1,15 +1,15 @@
 """What finding layers is worth: the same model with panels found in different ways.
 
-none: no panel. uniform, exp3+, default: layers found by a network that draws with this policy. exhaustive: the default,
-but panels are found by regressions on every layer. all: the same, and networks draw every layer in every step. oracle:
-the same default on a multiplex of the target and the layers that are known to help it. On `groups`, three targets are
-learnt, the first layer of each of the first three groups; elsewhere all layers are, or some of them (--targets).
+none: no panel. uniform, exp3+, default: layers found by a network that draws with this policy. screened: the default,
+but it draws among the few layers that screening finds most promising, so that regressions compare these. exhaustive:
+panels are found by regressions on every layer. all: the same, and networks draw every layer in every step. oracle: the
+default on a multiplex of the target and the layers that are known to help it. On `groups`, three targets are learnt,
+the first layer of each of the first three groups; elsewhere all layers are, or some of them (--targets).
 
 ROC-AUC and, where all layers are targets, hard MRR are means over targets; `gains_seconds` are those of `layer_gains_`,
-after the `seconds` of a fit.
-`compared` counts the layers that regressions compare with a target, `used` the layers
-of all panels, `right` those that are known to help, `proven` those that `layer_gains_` says help, and `false` those
-among them that do not.
+after the `seconds` of a fit. `compared` counts the layers that regressions compare with a target, `used` the layers of
+all panels, `right` those that are known to help, `proven` those that `layer_gains_` says help, and `false` those among
+them that do not.
 """
 
 import re
@@ -38,8 +38,9 @@ from experiments.runner import Experiment, Page, names_of, seeds_of
 
 QUICK = {"data": "groups-15", "seeds": 1, "epochs": 2, "ways": "none,default,oracle"}
 DATA = "groups-15,groups-60,groups-200,groups-1000"
-WAYS = ("none", "uniform", "exp3+", "default", "exhaustive", "all", "oracle")
+WAYS = ("none", "uniform", "exp3+", "default", "screened", "exhaustive", "all", "oracle")
 SLOW = ("exhaustive", "all")
+DEFAULT = ("oracle", "default", "screened", "exhaustive")  # with the default policy
 GROUP, TARGETS = 5, 3
 KEPT = 0.95  # share of edges that a near copy keeps
 MEASURED = ("roc_auc", "mrr")
@@ -153,13 +154,14 @@ def num_compared(way: str, others: int) -> int:
 
 
 @contextmanager
-def comparing(few: int) -> Iterator[None]:
-    """Let regressions compare all layers, wherever there are at most so many others."""
-    before, find.FEW = find.FEW, few
+def comparing(few: int, arms: int) -> Iterator[None]:
+    """Let regressions compare all layers, if there are `few` others or fewer; else let bandits choose from `arms`."""
+    before = find.FEW, find.MAX_ARMS
+    find.FEW, find.MAX_ARMS = few, arms
     try:
         yield
     finally:
-        find.FEW = before
+        find.FEW, find.MAX_ARMS = before
 
 
 def measure(task: Fit) -> Iterator[Row]:
@@ -171,7 +173,7 @@ def measure(task: Fit) -> Iterator[Row]:
     helpers: Mapping[Name, Any] = mx.metadata.get("relevant", {})
     settings: dict[str, Any] = {"hide": task.hide, "seed": task.seed}
     settings |= {} if task.epochs is None else {"epochs": task.epochs}
-    if task.way not in ("oracle", "default", "exhaustive"):
+    if task.way not in DEFAULT:
         settings["policy"] = task.way
     began = perf_counter()
     if task.way == "oracle":
@@ -180,7 +182,8 @@ def measure(task: Fit) -> Iterator[Row]:
         alone = [parts.train.subset(layers=[target, *helpers[target]]) for target in targets]
         models = [LinkPredictor(**settings).fit(few, [target]) for few, target in zip(alone, targets, strict=True)]
     else:
-        with comparing(mx.num_layers if task.way == "exhaustive" else find.FEW):
+        few = mx.num_layers if task.way == "exhaustive" else find.FEW
+        with comparing(few, find.COMPARED if task.way == "screened" else find.MAX_ARMS):
             models = [LinkPredictor(**settings).fit(parts.train, targets)]
     seconds = perf_counter() - began
     found = [

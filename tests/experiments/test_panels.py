@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from banditplex import Multiplex
+from banditplex.nn.panels import Panels
 from banditplex.training import find
 from experiments.panels import Fit, comparing, load, measure, num_compared, of_all_sizes, prepare, report
 from experiments.runner import read_options
@@ -60,17 +61,33 @@ def test_how_many_layers_are_compared_with_a_target():
     assert [num_compared(way, 5000) for way in ("none", "exp3+", "exhaustive", "all")] == [0, some, 5000, 5000]
 
 
-def test_the_number_of_few_layers_is_put_back():
-    before = find.FEW
-    with comparing(before + 7):
-        assert find.FEW - before == 7
-    assert find.FEW - before == 0
+def test_numbers_of_layers_are_put_back():
+    before = find.FEW, find.MAX_ARMS
+    with comparing(7, 9):
+        assert (find.FEW, find.MAX_ARMS) == (7, 9)
+    assert before == (find.FEW, find.MAX_ARMS)
+
+
+def test_regressions_compare_the_layers_that_screening_finds_most_promising(monkeypatch):
+    seen = {}
+
+    def promising(graph, targets, count):
+        return np.tile(np.arange(40 - count, 40), (len(targets), 1))
+
+    def compared(data, layers, seed, tell):
+        seen["layers"] = np.sort(layers).tolist()
+        return Panels.none(data.targets.tolist())
+
+    monkeypatch.setattr(find, "promising_layers", promising)
+    monkeypatch.setattr(find, "choose", compared)
+    list(measure(Fit("groups-40", "layer", "screened", 0, 1)))
+    assert seen["layers"] == [[*range(24, 40)]] * 3
 
 
 def test_slow_ways_are_left_out_unless_named():
     words = ["--data", "x", "--hide", "layer", "--seeds", "1", "--nodes", "9", "--targets", "4"]
     tasks = prepare(read_options("panels", words)).tasks
-    assert [task.way for task in tasks] == ["none", "uniform", "exp3+", "default", "oracle"]
+    assert [task.way for task in tasks] == ["none", "uniform", "exp3+", "default", "screened", "oracle"]
     assert tasks[0] == Fit("x", "layer", "none", 100, None, 9, 4)
     assert [task.way for task in prepare(read_options("panels", [*words, "--ways", "all"])).tasks] == ["all"]
 

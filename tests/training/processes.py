@@ -18,7 +18,7 @@ import torch
 import banditplex as bx
 from banditplex.cli import main
 from banditplex.datasets import planted
-from banditplex.training import vectors
+from banditplex.training import find, vectors
 from banditplex.training.distributed import joined
 
 CASES: dict[str, dict[str, Any]] = {
@@ -26,6 +26,7 @@ CASES: dict[str, dict[str, Any]] = {
     "free": {"relevance": "euclidean", "width": 4, "k": 2, "targets_per_step": 3},
     "drawn": {"evidence": "drawn", "hide": "pair", "targets_per_step": 1},
     "several": {"members": 2, "epochs": 2, "warmup": 0},  # networks, with regressions beside them
+    "searched": {"epochs": 1, "few": 2},  # bandits explore to find panels
 }
 SETTINGS = ["--epochs", "3", "--warmup", "1", "--width", "0", "--target", "g1-base", "--target", "noise1", "--json"]
 
@@ -35,13 +36,18 @@ def multiplex() -> bx.Multiplex:
     return planted(5, 2, 0.8, num_nodes=40, edges_per_layer=90, communities=3, seed=0)
 
 
-def outcome(**settings: Any) -> dict[str, Any]:
-    """Fit a model; return its history, its policies, and some predictions."""
+def outcome(few: int = find.FEW, **settings: Any) -> dict[str, Any]:
+    """Fit a model; return its history, its policies, its panels and some predictions.
+
+    With more than a few other layers, bandits explore to find panels.
+    """
+    find.FEW = few
     model = bx.LinkPredictor(**{"epochs": 4, "warmup": 1, "members": 1} | settings).fit(multiplex())
     return {
         "gains": model.layer_gains_["gain"].tolist(),
         "history": model.history_.to_dict("records"),
         "policies": model.layer_probabilities_.to_numpy().tolist(),
+        "panels": model.panel_.query("weight > 0").to_dict("records"),
         "layers": model.k_.tolist(),
         "scores": model.predict_proba([[0, 1], [2, 3], [4, 9]], "g1-base").tolist(),
     }

@@ -108,7 +108,7 @@ def test_parts_of_a_step_add_up_to_the_step(settings):
 
 @pytest.fixture(
     scope="module",
-    params=[("several",), pytest.param(("default", "free", "drawn"), marks=pytest.mark.slow)],
+    params=[("several", "searched"), pytest.param(("default", "free", "drawn"), marks=pytest.mark.slow)],
     ids=" and ".join,
 )
 def folder(request, tmp_path_factory):
@@ -134,6 +134,8 @@ def test_two_processes_learn_what_one_learns(folder, request):
         np.testing.assert_allclose(first["policies"], alone["policies"], atol=1e-4)
         np.testing.assert_allclose(first["gains"], alone["gains"], rtol=1e-5)
         assert first["layers"] == alone["layers"]
+        assert first["panels"] == alone["panels"]
+        assert (len(alone["panels"]) > 0) is (case != "drawn")  # which sees target and drawn layers alone
         np.testing.assert_allclose(first["scores"], alone["scores"], rtol=1e-3)
 
 

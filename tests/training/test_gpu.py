@@ -9,7 +9,7 @@ import torch.nn.functional as F
 
 import banditplex as bx
 from banditplex.backend.packing import EdgeTensors
-from banditplex.datasets import planted
+from banditplex.datasets import groups, planted
 from banditplex.nn import neighbour_sampling as sampling
 from banditplex.nn.vectors import SETS, Folds, Vectors
 from banditplex.pairs.visibility import Visibility
@@ -146,3 +146,19 @@ def test_several_networks_with_all_that_is_beside_them_score_alike(mx, tmp_path)
     model.save(tmp_path / "model")
     there = bx.LinkPredictor.load(tmp_path / "model", device="cpu").score_pairs(pairs, mx.layer_names[0])
     np.testing.assert_allclose(scores, there, atol=2e-3)
+
+
+@pytest.mark.parametrize("hide", ["layer", "pair"])
+@pytest.mark.parametrize("others", [39, 159])  # bandits explore all, or those that screening keeps
+def test_panels_that_a_gpu_finds_are_right_and_score_alike_on_a_cpu(hide, others, tmp_path):
+    mx = groups(others + 1, 4, num_nodes=400, edges_per_layer=800, seed=1)
+    model = bx.LinkPredictor(hide=hide, epochs=2, warmup=0, device=GPU).fit(mx, ["g0-0", "g1-0"])
+    pooled = model.panel_.query("weight > 0")
+    assert len(pooled) >= 4
+    assert (pooled["target"].str[:3] == pooled["layer"].str[:3]).all()
+    assert model.layer_gains_.query("helps")["layer"].isin(["g0-1", "g0-2", "g0-3", "g1-1", "g1-2", "g1-3"]).all()
+    model.save(tmp_path / "model")
+    pairs = np.random.default_rng(0).integers(0, mx.num_nodes, (500, 2))
+    pairs = mx.node_names[pairs[pairs[:, 0] != pairs[:, 1]]]
+    there = bx.LinkPredictor.load(tmp_path / "model", device="cpu").score_pairs(pairs, "g0-0")
+    np.testing.assert_allclose(model.score_pairs(pairs, "g0-0"), there, atol=2e-3)

@@ -16,7 +16,7 @@ from banditplex.backend import ranges
 from banditplex.backend.compiling import map_on_cpu
 from banditplex.backend.packing import contains
 from banditplex.nn.graph import PackedGraph
-from banditplex.nn.spectral import Spectral
+from banditplex.nn.spectral import Rows, Spectral
 
 MAX_SEEN = 512  # edges of a layer that are looked at
 
@@ -64,12 +64,13 @@ class _Sample:
         return torch.bincount(self.layer, values.double(), minlength=self.num_layers) / self.count
 
     @cached_property
-    def ends(self) -> Tensor:
-        """The share of each node in all ends of edges of each layer, sparse (L, N)."""
-        where = torch.stack([self.layer.repeat(2), torch.cat([self.source, self.destination])])
-        share = (0.5 / self.count)[where[0]].float()
-        size = (self.num_layers, self.num_nodes)
-        return torch.sparse_coo_tensor(where, share, size, check_invariants=False).coalesce()
+    def ends(self) -> Rows:
+        """The share of each node in all ends of edges of each layer, (L, N)."""
+        layer, node = self.layer.repeat(2), torch.cat([self.source, self.destination])
+        key, times = torch.unique(layer * self.num_nodes + node, return_counts=True)
+        row = key // self.num_nodes
+        start = torch.searchsorted(row, torch.arange(self.num_layers, device=row.device))
+        return Rows(key % self.num_nodes, start, (times / 2 / self.count[row]).float())
 
 
 def closeness(graph: PackedGraph, spectral: Spectral, target: int, edges: _Sample) -> Tensor:

@@ -7,7 +7,7 @@ page.qualities = (() => {
   if (held && history) history.targets.forEach((index, t) => { const { edges, roc_auc: auc, low, high, clear } = held.targets[t]; found.set(index, { index, edges, auc, low, high, clear }); });
   return found;
 })();
-/* Whether held-out edges show that a target is predicted better than by chance; runs of before have no limits. */
+/* Whether held-out edges show that a target is predicted better than by chance. */
 page.shown = (row) => Boolean(row && row.clear);
 page.tooFew = (row) => !row || !page.known(row.auc) || (!page.shown(row) && row.low > 0.5);
 page.ranged = (row) => `${page.number(row.auc)}, 99 % limits ${page.number(row.low)} to ${page.number(row.high)}`;

@@ -361,7 +361,7 @@
   function results() {
     const round = (value) => (page.known(value) ? Number(value.toPrecision(5)) : null), table = ([heads, rows]) => rows.map((row) => Object.fromEntries(heads.map((head, i) => [head, row[i] ?? null])));
     const found = { title: data.title, findings: (data.findings ?? []).map((each) => each.map((part) => (typeof part === "number" ? layers[part] : part)).join("")).filter(Boolean),
-      gains: gains.map((row) => ({ target: layers[row.target], layer: layers[row.layer], gain: round(row.gain), low: round(row.low), high: round(row.high), helps: row.helps })) };
+      gains: gains.map((row) => ({ target: layers[row.target], layer: layers[row.layer], gain: round(row.gain), low: round(row.low), high: round(row.high), weight: row.weight, helps: row.helps })) };
     if (data.panel) found.used = data.panel.map(([target, layer, weight]) => ({ target: layers[target], layer: layers[layer], weight }));
     if (page.qualities.size) found.quality = [...page.qualities.values()].map(({ index, ...row }) => ({ target: layers[index], ...row }));
     if (data.links?.targets.length) found.links = table(page.allLinks());
