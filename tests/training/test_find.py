@@ -10,7 +10,7 @@ import torch
 import banditplex as bx
 from banditplex.datasets.groups import groups
 from banditplex.nn.panels import Panels
-from banditplex.training import find
+from banditplex.training import find, gains
 from banditplex.training.config import Config
 from banditplex.training.find import find_panels, helpful
 from banditplex.training.gains import STEPS, Comparison, Estimate, Folds, first_clear, layer_gains
@@ -248,7 +248,7 @@ def test_layers_that_help_come_best_first_and_no_copies(columns):
 
 
 def test_without_the_rule_on_copies_all_that_help_come(columns, monkeypatch):
-    monkeypatch.setattr(find, "NEW", -np.inf)
+    monkeypatch.setattr(gains, "NEW", -np.inf)
     assert sorted(helpful(columns, np.arange(6))) == [0, 1, 2, 4, 5]
 
 
@@ -295,8 +295,8 @@ class Looked:
 
     target, fold = 7, torch.tensor([0, 1, 2, 1])
 
-    def __init__(self, alone, more):
-        self.alone, self.more, self.looked = alone, more, []
+    def __init__(self, alone, new):
+        self.alone, self.new, self.looked = alone, new, []
 
     def within(self, graph, at):
         self.looked.append((graph, at.tolist()))
@@ -308,8 +308,8 @@ class Looked:
     def estimates_of(self, without, added):
         return self.alone
 
-    def gains_beside(self, logits):
-        return self.more
+    def are_new(self, without, added, alone):
+        return self.new
 
     def choose(self, layers):
         folds = Folds.__new__(Folds)
@@ -320,14 +320,13 @@ class Looked:
 def test_layers_are_chosen_without_the_pairs_of_the_fold_that_tests_them():
     """They come in the order of their gain over its error."""
     alone = [Estimate(gain, error, 9.0) for gain, error in ((0.25, 0.1), (0.3, 0.1), (0.4, 1.0))]
-    look = Looked(alone, [0.3, 0.25, 0.4])
+    look = Looked(alone, [True] * 3)
     assert look.choose(np.array([3, 4, 5])) == [4, 3, 5]
     assert look.looked == [("without fold 1", [0, 2])]
 
 
 def test_copies_are_tested_after_what_is_new():
-    """Of nine layers the last seems to help by one error alone; the second to fifth add 2 % of their gain."""
-    gains = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.1)
-    more = [0.9, 0.016, 0.014, 0.012, 0.01, 0.4, 0.3, 0.25, 0.1]
-    look = Looked([Estimate(gain, 0.1, 9.0) for gain in gains], more)
+    """Of nine layers the last seems to help by one error alone; the second to fifth add nothing new."""
+    alone = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.1)
+    look = Looked([Estimate(gain, 0.1, 9.0) for gain in alone], [True] + [False] * 4 + [True] * 4)
     assert look.choose(np.arange(10, 19)) == [10, 15, 16, 17, 11, 12, 13, 14]

@@ -78,7 +78,7 @@ MEMBERS, LONG = 3, 30
 """Networks that are trained, if edges are not many and epochs are at least so many; else one.
 
 Three instead of four, on 13 leaderboards with three seeds: hard MRR +.0028 ± .0018, ROC-AUC +.0003 ± .0003. Two, on
-seven data sets with four seeds, both ways of hiding: -.003 ± .002, -.0002 ± .0002, at about a seventh less time.
+seven data sets with four seeds, both ways of hiding: -.003 ± .002, -.0002 ± .0002, at about an eighth less time.
 """
 BATCH, ENSEMBLE_BATCH = 64, 128
 """Pairs per target and step, of one network and of several: fewer steps make up for more networks."""

@@ -35,7 +35,7 @@ from banditplex.rng import stream
 from banditplex.training.batches import TARGETS
 from banditplex.training.config import Config
 from banditplex.training.data import MOST_EXAMPLES, TrainingData, choose_device, count_examples, prepare
-from banditplex.training.gains import NEW, Comparison
+from banditplex.training.gains import Comparison
 from banditplex.training.screening import promising_layers
 from banditplex.training.setup import make_trainer
 
@@ -135,8 +135,8 @@ def helpful(compare: Comparison, layers: Ints) -> tuple[int, ...]:
     clear = sorted(clear, key=lambda place: -alone[place].gain)[:MOST_ORDERED]
     if not clear:
         return ()
-    more = compare.gains_beside(torch.cat([without, added[clear]]))
-    return tuple(int(layers[place]) for place, gain in zip(clear, more, strict=True) if gain > NEW * alone[place].gain)
+    new = compare.are_new(without, added[clear], [alone[place] for place in clear])
+    return tuple(layers[clear][new].tolist())
 
 
 def pooled_losses(

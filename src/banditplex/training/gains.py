@@ -204,11 +204,16 @@ class Comparison:
         alone = torch.cat([own.values, longer], 1).unsqueeze(0)
         return alone, torch.cat([alone.expand(m, -1, -1), others], 2)
 
-    def gains_beside(self, logits: Tensor) -> list[float]:
-        """Return what each of some logits (m, n) but the first adds to a regression on those before it."""
+    def are_new(self, without: Tensor, added: Tensor, alone: Sequence[Estimate]) -> list[bool]:
+        """Return whether each of some layers adds something beside those before it: a copy of one does not.
+
+        Given the logits without (1, n) and with each of them (m, n), and what half of each adds `alone`.
+        """
+        logits = torch.cat([without, added])
         before = torch.ones(len(logits), len(logits), dtype=logits.dtype, device=logits.device).tril()
-        losses = self.losses(logits.T * before.unsqueeze(1))  # (m, n, m): each with those before it, the others 0
-        return [self.estimate(fall).gain for fall in losses[:-1] - losses[1:]]
+        losses = self.losses(logits.T * before.unsqueeze(1))  # (1 + m, n, 1 + m): each with those before, the others 0
+        more = [self.estimate(fall).gain for fall in losses[:-1] - losses[1:]]
+        return [gain > NEW * each.gain for gain, each in zip(more, alone, strict=True)]
 
     def estimate(self, fall: Floats) -> Estimate:
         """Return the weighted mean of falls (n,), of pairs that have one, and its standard error.
@@ -263,9 +268,8 @@ class Folds:
         found = compare.estimates_of(without, added)
         score = np.array([each.gain / max(each.error, 1e-12) for each in found])
         best = np.argsort(-np.nan_to_num(score, nan=-np.inf), kind="stable")[:ORDERED]
-        more = compare.gains_beside(torch.cat([without, added[best]]))
-        new = [score[place] > SEEN and gain > NEW * found[place].gain for place, gain in zip(best, more, strict=True)]
-        return layers[best[np.argsort(np.logical_not(new), kind="stable")[:TESTED]]]
+        new = np.array(compare.are_new(without, added[best], [found[place] for place in best])) & (score[best] > SEEN)
+        return layers[best[np.argsort(~new, kind="stable")[:TESTED]]]
 
 
 def falls_between(without: Tensor, added: Tensor, label: Tensor) -> Floats:
