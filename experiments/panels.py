@@ -1,10 +1,9 @@
 """What finding layers is worth: the same model with panels found in different ways.
 
-none: no panel. uniform, exp3+, default: layers found by a network that draws with this policy. screened: the default,
-but it draws among the few layers that screening finds most promising, so that regressions compare these. exhaustive:
-panels are found by regressions on every layer. all: the same, and networks draw every layer in every step. oracle: the
-default on a multiplex of the target and the layers that are known to help it. On `groups`, three targets are learnt,
-the first layer of each of the first three groups; elsewhere all layers are, or some of them (--targets).
+none: no panel. evenly: the default, but the search looks at as many pairs in each layer, as many in all as by default.
+uniform, exp3+, all: the default, but networks draw with this policy. exhaustive: regressions compare every layer.
+oracle: the default on a multiplex of the target and the layers that are known to help it. On `groups`, three targets
+are learnt, the first layer of each of the first three groups; elsewhere all layers are, or some of them (--targets).
 
 ROC-AUC and, where all layers are targets, hard MRR are means over targets; `gains_seconds` are those of `layer_gains_`,
 after the `seconds` of a fit. `compared` counts the layers that regressions compare with a target, `used` the layers of
@@ -12,6 +11,7 @@ all panels, `right` those that are known to help, `proven` those that `layer_gai
 them that do not.
 """
 
+import math
 import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from banditplex.arrays import Ints
 from banditplex.datasets import groups, similar_layer
 from banditplex.errors import InputError
 from banditplex.evaluation import split
@@ -31,18 +32,19 @@ from banditplex.multiplex import Multiplex, Name
 from banditplex.predictor import LinkPredictor
 from banditplex.rng import stream
 from banditplex.storage.rows import Row
-from banditplex.training import find
+from banditplex.training import find, screening
+from banditplex.training.comparison import Comparison
 from experiments import comparison
 from experiments.quality import testable
 from experiments.runner import Experiment, Page, names_of, seeds_of
 
 QUICK = {"data": "groups-15", "seeds": 1, "epochs": 2, "ways": "none,default,oracle"}
 DATA = "groups-15,groups-60,groups-200,groups-1000"
-WAYS = ("none", "uniform", "exp3+", "default", "screened", "exhaustive", "all", "oracle")
+WAYS = ("none", "evenly", "default", "exhaustive", "uniform", "exp3+", "all", "oracle")
 SLOW = ("exhaustive", "all")
-DEFAULT = ("oracle", "default", "screened", "exhaustive")  # with the default policy
+POLICIES = ("none", "uniform", "exp3+", "all")
 GROUP, TARGETS = 5, 3
-KEPT = 0.95  # share of edges that a near copy keeps
+COPIED = 0.95  # share of edges that a near copy keeps
 MEASURED = ("roc_auc", "mrr")
 MIN_EDGES = 50
 """Edges of a layer that may be one of several targets."""
@@ -70,8 +72,8 @@ def add_options(parser: ArgumentParser) -> None:
     """Add the options of this experiment."""
     parser.add_argument(
         "--data", default=DATA, metavar="NAMES",
-        help="with commas; groups-N, groups-N-disjoint and groups-N-copied have N layers; groups-N-near-C has as many, "
-        f"and C near copies of a helper of each target; default: {DATA}",
+        help="with commas; groups-N, groups-N-opposite, groups-N-disjoint and groups-N-copied have N layers; "
+        f"groups-N-near-C has as many, and C near copies of a helper of each target; default: {DATA}",
     )  # fmt: skip
     parser.add_argument("--hide", default="layer,pair", help="of the splits, with commas; default: layer,pair")
     parser.add_argument("--seeds", type=int, default=2, metavar="N", help="number of seeds; default: 2")
@@ -111,25 +113,26 @@ def load(
     if not name.startswith("groups-"):
         mx = comparison.load(name, seed, directed=directed)
         return mx, None if targets is None else of_all_sizes(mx, targets)
-    found = re.fullmatch(r"groups-(\d+)(?:-(disjoint|copied))?(?:-near-(\d+))?", name)
+    found = re.fullmatch(r"groups-(\d+)(?:-(disjoint|copied|opposite))?(?:-near-(\d+))?", name)
     if found is None:
         raise InputError(f"Expected a number of layers, such as groups-60 or groups-15-near-6, got {name!r}.")
     size, copies = int(found[1]), found[3]
-    overlap: Any = found[2] or "independent"
-    nodes = nodes or max(400, size)  # with 400 nodes, a thousand layers would leave no pair without an edge
+    kin: Any = "opposite" if found[2] == "opposite" else "alike"
+    overlap: Any = "independent" if kin == "opposite" else found[2] or "independent"
+    nodes = nodes or max(400, 10 * math.ceil(size / 10))  # with 400, a thousand layers would leave no pair without edge
     sizes: dict[str, Any] = {"num_nodes": nodes, "edges_per_layer": 2 * nodes, "noise_layers": size % group}
-    mx = groups(size, group, **sizes, overlap=overlap, seed=seed)
+    mx = groups(size, group, **sizes, kin=kin, overlap=overlap, seed=seed)
     if copies:
         mx = with_near_copies(mx, [f"g{number}-1" for number in range(TARGETS)], int(copies), seed)
     return mx, [f"g{number}-0" for number in range(TARGETS)]
 
 
 def with_near_copies(mx: Multiplex, layers: Sequence[str], count: int, seed: int) -> Multiplex:
-    """Return a multiplex with so many near copies of some layers: each keeps `KEPT` of the edges, others are drawn."""
+    """Return a multiplex with so many near copies of some layers: each keeps `COPIED` of the edges."""
     rng, edges = stream(seed, "near copies"), {name: mx.edges(name) for name in mx.layer_names}
     for layer in layers:
         for copy in range(count):
-            edges[f"{layer}-near-{copy}"] = similar_layer(edges[layer], mx.num_nodes, KEPT, rng)
+            edges[f"{layer}-near-{copy}"] = similar_layer(edges[layer], mx.num_nodes, COPIED, rng)
     source, destination = np.concatenate(list(edges.values()), axis=1)
     place = np.repeat(np.arange(len(edges)), [each.shape[1] for each in edges.values()])
     return Multiplex.from_indices(
@@ -148,20 +151,25 @@ def of_all_sizes(mx: Multiplex, count: int) -> list[Name]:
 
 def num_compared(way: str, others: int) -> int:
     """Return how many other layers regressions compare with a target, to find its panel."""
-    if way == "none":
-        return 0
-    return others if way in SLOW or others <= find.FEW else find.COMPARED
+    return 0 if way == "none" else others if way == "exhaustive" else min(others, find.COMPARED)
+
+
+def evenly(compare: Comparison, layers: Ints, count: int, looks: int) -> Ints:
+    """Return the most promising layers, by as many looks as `promising_layers` may take, the same number in each."""
+    part = compare.part(looks // max(1, len(layers)))
+    return layers[np.argsort(-screening.promise(part, layers), kind="stable")[:count]]
 
 
 @contextmanager
-def comparing(few: int, arms: int) -> Iterator[None]:
-    """Let regressions compare all layers, if there are `few` others or fewer; else let bandits choose from `arms`."""
-    before = find.FEW, find.MAX_ARMS
-    find.FEW, find.MAX_ARMS = few, arms
+def searching(way: str, others: int) -> Iterator[None]:
+    """Let the search for panels look evenly, or let regressions compare all layers, if this is the way."""
+    before = screening.promising_layers, find.COMPARED
+    screening.promising_layers = evenly if way == "evenly" else before[0]
+    find.COMPARED = others if way == "exhaustive" else before[1]
     try:
         yield
     finally:
-        find.FEW, find.MAX_ARMS = before
+        screening.promising_layers, find.COMPARED = before
 
 
 def measure(task: Fit) -> Iterator[Row]:
@@ -173,7 +181,7 @@ def measure(task: Fit) -> Iterator[Row]:
     helpers: Mapping[Name, Any] = mx.metadata.get("relevant", {})
     settings: dict[str, Any] = {"hide": task.hide, "seed": task.seed}
     settings |= {} if task.epochs is None else {"epochs": task.epochs}
-    if task.way not in DEFAULT:
+    if task.way in POLICIES:
         settings["policy"] = task.way
     began = perf_counter()
     if task.way == "oracle":
@@ -182,8 +190,7 @@ def measure(task: Fit) -> Iterator[Row]:
         alone = [parts.train.subset(layers=[target, *helpers[target]]) for target in targets]
         models = [LinkPredictor(**settings).fit(few, [target]) for few, target in zip(alone, targets, strict=True)]
     else:
-        few = mx.num_layers if task.way == "exhaustive" else find.FEW
-        with comparing(few, find.COMPARED if task.way == "screened" else find.MAX_ARMS):
+        with searching(task.way, mx.num_layers - 1):
             models = [LinkPredictor(**settings).fit(parts.train, targets)]
     seconds = perf_counter() - began
     found = [

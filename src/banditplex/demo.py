@@ -1,7 +1,7 @@
 """The demo: what it is worth to let a bandit find layers, on the built-in data set `groups`.
 
-A few of its 60 layers help to predict the links of a target. Default models find layers in four ways and pool them with
-the target: none, those that uniform draws find, those that bandits find, and the right ones (an oracle gives them).
+A few of its 60 layers help to predict the links of a target. Default models choose layers in four ways and pool them
+with the target: none, some at random, those that a bandit finds, and the right ones (an oracle gives them).
 """
 
 from collections.abc import Callable, Mapping
@@ -22,18 +22,20 @@ from banditplex.report.collect import collect_model
 from banditplex.report.findings import find_policies
 from banditplex.report.kept import PAGE
 from banditplex.report.page import write_page
+from banditplex.rng import stream
 
 DATA, TARGETS = "groups", ("g0-0", "g1-0")
 SEEDS, EPOCHS = 2, 10
 POLICIES = {  # what is compared: the policy behind each name, and the layers that are pooled with a target
     "none": ("none", "none"),
-    "uniform": ("uniform", "found by random draws"),
-    "bandit": ("default", "found by bandits"),
+    "random": ("fixed", "as many as help, at random"),
+    "bandit": ("default", "found by a bandit"),
     "oracle": ("default", "the right ones, given"),
 }
 HOW = (
-    "All models see what is cheap in all layers. uniform and bandit draw layers, then regressions compare the 16 drawn "
-    "most with a target; those that help are pooled with it. oracle is the same model on the right layers alone."
+    "All models see what is cheap in all layers. random pools four layers with each target. bandit looks at pairs in "
+    "all layers; regressions compare the 16 most promising ones with a target, and those that help are pooled with it. "
+    "oracle is the same model on the right layers alone."
 )
 
 Relevant = Mapping[Name, list[Name]]
@@ -84,8 +86,16 @@ def fit(
         if on_epoch is not None and TARGETS[-1] in targets:
             on_epoch(policy)
 
-    model = LinkPredictor(policy=POLICIES[policy][0], epochs=epochs, patience=epochs, device="cpu", seed=seed)
+    options = {"arms": at_random(mx.num_layers - 1, seed)} if policy == "random" else None
+    settings: dict[str, Any] = {"epochs": epochs, "patience": epochs, "device": "cpu", "seed": seed}
+    model = LinkPredictor(policy=POLICIES[policy][0], policy_options=options, **settings)
     return model.fit(mx, targets, tell)
+
+
+def at_random(others: int, seed: int) -> list[list[int]]:
+    """Return four of so many other layers for each target."""
+    rng = stream(seed, "demo")
+    return [rng.permutation(others)[:4].tolist() for _ in TARGETS]
 
 
 def graphs(policy: str, mx: Multiplex, relevant: Relevant) -> list[tuple[Multiplex, list[Name]]]:

@@ -99,12 +99,10 @@ def test_the_search_for_panels_says_how_far_it_is():
     mx = groups(48, 4, num_nodes=60, edges_per_layer=80, num_communities=4, seed=3)
     seen = []
     bx.LinkPredictor(epochs=1, members=1, device="cpu").fit(mx, ["g0-0", "g1-0"], on_search=seen.append)
-    assert len(seen) > 4
-    assert seen == sorted(seen)
-    assert (seen[0] > 0, seen[-1]) == (True, 1)
+    assert seen == [0.25, 0.5, 0.75, 1.0]  # two passes over two targets
     seen.clear()
     bx.LinkPredictor(epochs=1, members=1, device="cpu").fit(bx.load_dataset("twins"), ["a"], on_search=seen.append)
-    assert seen == [0.5, 1.0]  # of up to 32 other layers, regressions compare all, in two passes
+    assert seen == [0.5, 1.0]
     for policy in ({"policy": "none"}, {"policy": "fixed", "policy_options": {"layers": ["b"]}}):
         seen.clear()
         bx.LinkPredictor(epochs=1, **policy).fit(bx.load_dataset("twins"), ["a"], on_search=seen.append)

@@ -1,12 +1,13 @@
 """The experiment on panels: targets and counts by hand, the rows of small fits, its table by hand."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from banditplex import Multiplex
-from banditplex.nn.panels import Panels
-from banditplex.training import find
-from experiments.panels import Fit, comparing, load, measure, num_compared, of_all_sizes, prepare, report
+from banditplex.training import find, screening
+from experiments.panels import Fit, evenly, load, measure, num_compared, of_all_sizes, prepare, report, searching
 from experiments.runner import read_options
 from tests.refusals import refuses
 
@@ -33,7 +34,7 @@ def test_groups_have_the_nodes_that_are_asked_for():
     assert mx.layer_names[-3:] == ("g4-2", "noise-0", "noise-1")
 
 
-@pytest.mark.parametrize(("kind", "shared"), [("", 0.074), ("-disjoint", 0.0), ("-copied", 0.5)])
+@pytest.mark.parametrize(("kind", "shared"), [("", 0.074), ("-disjoint", 0.0), ("-copied", 0.5), ("-opposite", 0.008)])
 def test_the_name_says_how_layers_of_a_group_overlap(kind, shared):
     """Of 800 edges, disjoint layers share none and copied ones half; independent ones .85 ** 2 * 800 / 7,800 by chance.
 
@@ -56,38 +57,39 @@ def test_near_copies_keep_most_edges_of_a_helper():
 
 
 def test_how_many_layers_are_compared_with_a_target():
-    few, some = find.FEW, find.COMPARED
-    assert [num_compared("default", n) for n in (few, few + 1, 5000)] == [few, some, some]
-    assert [num_compared(way, 5000) for way in ("none", "exp3+", "exhaustive", "all")] == [0, some, 5000, 5000]
+    some = find.COMPARED
+    assert [num_compared("default", n) for n in (some - 1, some, 5000)] == [some - 1, some, some]
+    assert [num_compared(way, 5000) for way in ("none", "exp3+", "exhaustive", "all")] == [0, some, 5000, some]
 
 
-def test_numbers_of_layers_are_put_back():
-    before = find.FEW, find.MAX_ARMS
-    with comparing(7, 9):
-        assert (find.FEW, find.MAX_ARMS) == (7, 9)
-    assert before == (find.FEW, find.MAX_ARMS)
+def test_ways_to_search_are_put_back():
+    before = screening.promising_layers, find.COMPARED
+    with searching("exhaustive", 99):
+        assert (screening.promising_layers, find.COMPARED) == (before[0], 99)
+    with searching("evenly", 99):
+        assert (screening.promising_layers, find.COMPARED) == (evenly, before[1])
+    with searching("default", 99):
+        assert before == (screening.promising_layers, find.COMPARED)
+    assert before == (screening.promising_layers, find.COMPARED)
 
 
-def test_regressions_compare_the_layers_that_screening_finds_most_promising(monkeypatch):
-    seen = {}
+def test_an_even_search_looks_at_the_same_pairs_in_all_layers(monkeypatch):
+    seen = []
 
-    def promising(graph, targets, count):
-        return np.tile(np.arange(40 - count, 40), (len(targets), 1))
+    def promise(part, layers):
+        seen.append((part, len(layers)))
+        return -np.abs(layers - 50)  # the best are those next to 50
 
-    def compared(data, layers, seed, tell):
-        seen["layers"] = np.sort(layers).tolist()
-        return Panels.none(data.targets.tolist())
-
-    monkeypatch.setattr(find, "promising_layers", promising)
-    monkeypatch.setattr(find, "choose", compared)
-    list(measure(Fit("groups-40", "layer", "screened", 0, 1)))
-    assert seen["layers"] == [[*range(24, 40)]] * 3
+    monkeypatch.setattr(screening, "promise", promise)
+    compare = SimpleNamespace(part=lambda size: size)
+    assert sorted(evenly(compare, np.arange(100), 3, 12_345).tolist()) == [49, 50, 51]
+    assert seen == [(123, 100)]
 
 
 def test_slow_ways_are_left_out_unless_named():
     words = ["--data", "x", "--hide", "layer", "--seeds", "1", "--nodes", "9", "--targets", "4"]
     tasks = prepare(read_options("panels", words)).tasks
-    assert [task.way for task in tasks] == ["none", "uniform", "exp3+", "default", "screened", "oracle"]
+    assert [task.way for task in tasks] == ["none", "evenly", "default", "uniform", "exp3+", "oracle"]
     assert tasks[0] == Fit("x", "layer", "none", 100, None, 9, 4)
     assert [task.way for task in prepare(read_options("panels", [*words, "--ways", "all"])).tasks] == ["all"]
 

@@ -26,7 +26,7 @@ CASES: dict[str, dict[str, Any]] = {
     "free": {"relevance": "euclidean", "width": 4, "k": 2, "targets_per_step": 3},
     "drawn": {"evidence": "drawn", "hide": "pair", "targets_per_step": 1},
     "several": {"members": 2, "epochs": 2, "warmup": 0},  # networks, with regressions beside them
-    "searched": {"epochs": 1, "few": 2},  # bandits explore to find panels
+    "searched": {"epochs": 1, "compared": 2},  # the most promising layers alone are compared, to find panels
 }
 SETTINGS = ["--epochs", "3", "--warmup", "1", "--width", "0", "--target", "g1-base", "--target", "noise1", "--json"]
 
@@ -36,12 +36,12 @@ def multiplex() -> bx.Multiplex:
     return planted(5, 2, 0.8, num_nodes=40, edges_per_layer=90, communities=3, seed=0)
 
 
-def outcome(few: int = find.FEW, **settings: Any) -> dict[str, Any]:
+def outcome(compared: int = find.COMPARED, **settings: Any) -> dict[str, Any]:
     """Fit a model; return its history, its policies, its panels and some predictions.
 
-    With more than a few other layers, bandits explore to find panels.
+    So many layers are compared, to find panels.
     """
-    find.FEW = few
+    find.COMPARED = compared
     model = bx.LinkPredictor(**{"epochs": 4, "warmup": 1, "members": 1} | settings).fit(multiplex())
     return {
         "gains": model.layer_gains_["gain"].tolist(),

@@ -10,10 +10,11 @@ import torch
 import banditplex as bx
 from banditplex.datasets.groups import groups
 from banditplex.nn.panels import Panels
-from banditplex.training import find, gains
+from banditplex.training import comparison, find, gains
+from banditplex.training.comparison import STEPS, Comparison, Estimate
 from banditplex.training.config import Config
 from banditplex.training.find import find_panels, helpful
-from banditplex.training.gains import STEPS, Comparison, Estimate, Folds, first_clear, layer_gains
+from banditplex.training.gains import Folds, first_clear, layer_gains
 
 SIZES = {"num_nodes": 200, "num_communities": 8, "edges_per_layer": 500}
 
@@ -34,8 +35,8 @@ def test_all_layers_of_a_group_are_pooled_and_no_other(hide, directed, overlap):
     assert {target: set(layers) for target, layers in found.items()} == {0: {1, 2, 3}, 9: {8, 10, 11}}
 
 
-def test_beyond_many_layers_the_promising_ones_are_explored(monkeypatch):
-    monkeypatch.setattr(find, "MAX_ARMS", 20)
+def test_beyond_many_layers_the_promising_ones_are_compared(monkeypatch):
+    monkeypatch.setattr(find, "COMPARED", 5)
     mx = groups(48, 4, seed=6, **SIZES)
     assert set(panels_of(mx, [13])[13]) == {12, 14, 15}
 
@@ -73,11 +74,20 @@ def test_the_policy_decides():
         assert panels_of(mx, [0], **settings) == {0: ()}
 
 
-def test_prices_are_those_of_the_promising_layers(monkeypatch):
-    monkeypatch.setattr(find, "MAX_ARMS", 20)
+def test_other_targets_have_the_same_panels(monkeypatch):
+    """Unless there are so many that the search has fewer looks for each."""
     mx = groups(28, 4, seed=6, **SIZES)
-    model = bx.LinkPredictor(policy="cost-aware", policy_options={"policy": "default"}, epochs=1)
-    assert set(model.fit(mx, ["g0-0"]).panel_["layer"]) >= {"g0-1", "g0-2", "g0-3"}
+    alone = panels_of(mx, [9])
+    assert panels_of(mx, [0, 9, 20])[9] == alone[9]
+    asked = []
+    monkeypatch.setattr(find.screening, "promising_layers", lambda *given: asked.append(given[2:]) or given[1][:1])
+    panels_of(mx, [0, 9, 20])
+    assert asked == [(find.COMPARED, find.LOOKS // 3)] * 3
+
+
+def test_layers_that_link_opposite_communities_are_pooled():
+    mx = groups(60, 4, seed=5, kin="opposite", **SIZES)
+    assert set(panels_of(mx, [0], hide="layer")[0]) == {1, 2, 3}
 
 
 @pytest.fixture(scope="module")
@@ -248,7 +258,7 @@ def test_layers_that_help_come_best_first_and_no_copies(columns):
 
 
 def test_without_the_rule_on_copies_all_that_help_come(columns, monkeypatch):
-    monkeypatch.setattr(gains, "NEW", -np.inf)
+    monkeypatch.setattr(comparison, "NEW", -np.inf)
     assert sorted(helpful(columns, np.arange(6))) == [0, 1, 2, 4, 5]
 
 
@@ -313,20 +323,29 @@ class Looked:
 
     def choose(self, layers):
         folds = Folds.__new__(Folds)
-        folds._graphs, folds._promising = ["all", "without fold 1"], {7: [np.array([1]), layers]}
+        folds._graphs = ["all", "without fold 1"]
+        self.data, self.promising = SimpleNamespace(full_mx=SimpleNamespace(num_layers=20)), layers
         return folds._choose(self, 1).tolist()
 
 
-def test_layers_are_chosen_without_the_pairs_of_the_fold_that_tests_them():
+def promising(look, others, count, looks):
+    assert others.tolist() == [*range(7), *range(8, 20)]  # all but the target
+    assert (count, looks) == (gains.COMPARED, gains.LOOKS)
+    return look.promising
+
+
+def test_layers_are_chosen_without_the_pairs_of_the_fold_that_tests_them(monkeypatch):
     """They come in the order of their gain over its error."""
     alone = [Estimate(gain, error, 9.0) for gain, error in ((0.25, 0.1), (0.3, 0.1), (0.4, 1.0))]
     look = Looked(alone, [True] * 3)
+    monkeypatch.setattr(gains, "promising_layers", promising)
     assert look.choose(np.array([3, 4, 5])) == [4, 3, 5]
     assert look.looked == [("without fold 1", [0, 2])]
 
 
-def test_copies_are_tested_after_what_is_new():
+def test_copies_are_tested_after_what_is_new(monkeypatch):
     """Of nine layers the last seems to help by one error alone; the second to fifth add nothing new."""
+    monkeypatch.setattr(gains, "promising_layers", promising)
     alone = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.1)
     look = Looked([Estimate(gain, 0.1, 9.0) for gain in alone], [True] + [False] * 4 + [True] * 4)
     assert look.choose(np.arange(10, 19)) == [10, 15, 16, 17, 11, 12, 13, 14]

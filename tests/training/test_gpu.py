@@ -149,7 +149,7 @@ def test_several_networks_with_all_that_is_beside_them_score_alike(mx, tmp_path)
 
 
 @pytest.mark.parametrize("hide", ["layer", "pair"])
-@pytest.mark.parametrize("others", [39, 159])  # bandits explore all, or those that screening keeps
+@pytest.mark.parametrize("others", [39, 159])
 def test_panels_that_a_gpu_finds_are_right_and_score_alike_on_a_cpu(hide, others, tmp_path):
     mx = groups(others + 1, 4, num_nodes=400, edges_per_layer=800, seed=1)
     model = bx.LinkPredictor(hide=hide, epochs=2, warmup=0, device=GPU).fit(mx, ["g0-0", "g1-0"])

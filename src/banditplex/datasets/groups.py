@@ -3,6 +3,7 @@
 from typing import Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from banditplex.arrays import Ints
 from banditplex.datasets import sampling
@@ -15,6 +16,7 @@ from banditplex.rng import stream
 
 Shared = Literal["communities", "positions"]
 Overlap = Literal["independent", "disjoint", "copied"]
+Kin = Literal["alike", "opposite"]
 
 
 def groups(
@@ -27,6 +29,7 @@ def groups(
     shared: Shared = "communities",
     num_communities: int = 10,
     within: float = 0.85,
+    kin: Kin = "alike",
     overlap: Overlap = "independent",
     copied: float = 0.5,
     seed: int = 0,
@@ -52,6 +55,11 @@ def groups(
         Number of communities.
     within
         Share of the edges between near pairs, 0 to 1; the count is rounded.
+    kin
+        Which pairs are near in the layers of a group after the first one. "alike": the same. "opposite": pairs of nodes
+        of opposite communities, as of buyers and sellers; each community has one opposite. Such layers share few edges
+        with the first one, but nodes of a community have neighbours in common there. For an even number of communities
+        of the same size, and overlap "independent".
     overlap
         How the edges of a group's layers are drawn. "independent": each layer on its own. "disjoint": no pair is linked
         in two layers of the group. "copied": the second layer and those after it keep a share of the first one's
@@ -78,6 +86,7 @@ def groups(
     """
     check_choice("shared", shared, get_args(Shared))
     check_choice("overlap", overlap, get_args(Overlap))
+    check_choice("kin", kin, get_args(Kin))
     sampling.check_counts(
         num_layers=(num_layers, 1), group_size=(group_size, 1), noise_layers=(noise_layers, 0),
         num_nodes=(num_nodes, 2), edges_per_layer=(edges_per_layer, 1), num_communities=(num_communities, 1),
@@ -89,6 +98,7 @@ def groups(
         got = f"{num_layers:,} layers, {noise_layers:,} of noise, and groups of {group_size:,}"
         raise InputError(f"Expected num_layers to be noise_layers and a multiple of group_size, got {got}.")
     layout = sampling.Communities(num_nodes, num_communities)
+    opposite = _opposite(kin, group_size, shared, overlap, layout)
     near = round(within * edges_per_layer)
     layout.check_room(near, edges_per_layer, within=within)
     rng = stream(seed, "groups")
@@ -98,7 +108,7 @@ def groups(
         across = _draw(rng, group_size, layout.num_across, edges_per_layer - near, overlap, copied)
         here = slice(first, first + group_size)
         if shared == "communities":
-            codes[here] = layout.codes(inside, across, sampling.permutations(rng, 1, num_nodes))
+            codes[here] = layout.codes(inside, across, sampling.permutations(rng, 1, num_nodes), opposite=opposite)
         else:
             codes[here] = _in_the_plane(rng, layout, inside, across)
     every = sampling.num_pairs(num_nodes)
@@ -113,6 +123,21 @@ def groups(
         np.arange(num_nodes),
         metadata={"name": "groups", "relevant": relevant},
     )
+
+
+def _opposite(
+    kin: Kin, group_size: int, shared: Shared, overlap: Overlap, layout: sampling.Communities
+) -> npt.NDArray[np.bool_] | None:
+    """Return which layers of a group (group_size,) link opposite communities; None: none of them."""
+    if kin == "alike":
+        return None
+    if (shared, overlap) != ("communities", "independent"):
+        got = f"shared={shared!r} and overlap={overlap!r}"
+        raise InputError(f"Expected shared='communities' and overlap='independent' with kin='opposite', got {got}.")
+    if layout.number % 2 or layout.num_nodes % layout.number:
+        got = f"{layout.number:,} communities of {layout.num_nodes:,} nodes"
+        raise InputError(f"Expected an even number of communities of the same size with kin='opposite', got {got}.")
+    return np.arange(group_size) > 0
 
 
 def _draw(rng: np.random.Generator, layers: int, pairs: int, count: int, overlap: Overlap, copied: float) -> Ints:

@@ -169,9 +169,25 @@ class Communities:
         one, other = np.divmod(place, self.num_nodes - ends[community])
         return one + (ends - sizes)[community], other + ends[community]
 
-    def codes(self, inside: Ints, across: Ints, node: Ints) -> Ints:
-        """Return the codes of edges (rows, E) by their numbers, with nodes (rows or 1, num_nodes) in these places."""
+    def opposite(self, one: Ints, other: Ints) -> tuple[Ints, Ints]:
+        """Exchange pairs inside communities for pairs of opposite ones: the end further on in its community moves.
+
+        The number of communities is even, and they have the same size. Pairs move back if they are exchanged again;
+        other pairs stay as they are.
+        """
+        size = self.num_nodes // self.number
+        away = np.where((one // size - other // size) % (self.number // 2) == 0, self.number // 2 * size, 0)
+        one_moves, other_moves = away * (one % size > other % size), away * (one % size < other % size)
+        return (one + one_moves) % self.num_nodes, (other + other_moves) % self.num_nodes
+
+    def codes(self, inside: Ints, across: Ints, node: Ints, *, opposite: npt.NDArray[np.bool_] | None = None) -> Ints:
+        """Return the codes of edges (rows, E) by their numbers, with nodes (rows or 1, num_nodes) in these places.
+
+        In rows that are `opposite` (rows,), pairs of opposite communities take the place of those inside.
+        """
         places = np.concatenate([self.inside(inside), self.across(across)], axis=2)
+        if opposite is not None:
+            places[:, opposite] = self.opposite(*places[:, opposite])
         one, other = (np.take_along_axis(node, place, axis=1) for place in places)
         return encode(np.minimum(one, other), np.maximum(one, other), self.num_nodes)
 

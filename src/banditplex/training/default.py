@@ -1,6 +1,6 @@
 """The default model, from top to bottom: all that `LinkPredictor.fit` learns, in the order in which it is learnt.
 
-    1. panels        for each target, the layers that are pooled with it; if there are many, bandits find them
+    1. panels        for each target, the layers that are pooled with it; if there are many, a bandit searches them
     2. networks      several, trained in turn, each without validation edges of its own; they see the target, its panel,
                      the union of all layers, and layers drawn by bandits, which go on learning from one to the next
     3. layers        the most probable ones of each target, as many as the validation edges ask for

@@ -65,14 +65,11 @@ class DrawSchedule:
         self._probability, self._total = state["probability"].copy(), state["total"].copy()
 
 
-def most_probable_layers(
-    policy: Policy | None, target: Ints, seed: int, count: int | None = None, candidates: Ints | None = None
-) -> Ints:
+def most_probable_layers(policy: Policy | None, target: Ints, seed: int, count: int | None = None) -> Ints:
     """Return the layers (len(target), count) that each instance is most likely to draw, the most probable first.
 
-    There are at most `count`; None: as many as are drawn. Arms stand for `candidates` (T, n), or for all other layers.
-    Ties fall at random, by seed. Some instances at a time are looked at: all probabilities of 10,000 instances and as
-    many arms would take most of a gigabyte.
+    There are at most `count`; None: as many as are drawn. Ties fall at random, by seed. Some instances at a time are
+    looked at: all probabilities of 10,000 instances and as many arms would take most of a gigabyte.
     """
     if policy is None:
         return np.empty((len(target), 0), np.int64)
@@ -83,5 +80,4 @@ def most_probable_layers(
         some = np.arange(low, min(low + rows, len(target)))
         inclusion = policy.inclusion(some)
         arms[some] = np.lexsort((rng.random(inclusion.shape), -inclusion))[:, :count]
-    layers: Ints = to_layer(target[:, None], arms) if candidates is None else np.take_along_axis(candidates, arms, 1)
-    return layers
+    return to_layer(target[:, None], arms)

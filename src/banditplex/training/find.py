@@ -1,17 +1,12 @@
 """Find: which layers to pool with each target (its panel), before the networks are trained.
 
-    1. screen   with very many layers, one pass over all edges keeps the most promising ones
-    2. explore  with more than 32, bandits draw several per round; a small network that sees target and drawn layers alone, as the
-                paper's does, says what each was worth
-    3. compare  regressions on the target, with and without each of the layers drawn most, on pairs they did not learn from
-    4. order    the best first, then what adds most beside those before it; copies of these are left out
-    5. choose   how many of them to pool: as many as make a regression with the columns of their pool better
+1. search   a bandit looks at few pairs in all layers, and at more in those that promise more
+2. compare  regressions on the target, with and without each of the best, on pairs that they did not learn from
+3. order    the best first, then what adds most beside those before it; copies of these are left out
+4. choose   how many of them to pool: as many as make a regression with the columns of their pool better
+"""
 
-The cost grows with the number of targets; from 32 other layers on, hardly with the number of layers.
-"""  # noqa: E501
-
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -22,8 +17,7 @@ import torch
 from banditplex.arrays import Floats, Ints
 from banditplex.backend.compiling import map_on_cpu
 from banditplex.backend.packing import EdgeTensors
-from banditplex.bandits import POLICIES
-from banditplex.bandits.arms import to_arm, to_layer
+from banditplex.bandits.arms import to_layer
 from banditplex.multiplex import Multiplex
 from banditplex.nn.evidence import Evidence
 from banditplex.nn.graph import PackedGraph
@@ -32,31 +26,20 @@ from banditplex.nn.panels import Panels
 from banditplex.nn.paths import FEW_PAIRS
 from banditplex.nn.view import View
 from banditplex.rng import stream
-from banditplex.training.batches import TARGETS
+from banditplex.training import screening
+from banditplex.training.comparison import Comparison
 from banditplex.training.config import Config
-from banditplex.training.data import MOST_EXAMPLES, TrainingData, choose_device, count_examples, prepare
-from banditplex.training.gains import Comparison
-from banditplex.training.screening import promising_layers
-from banditplex.training.setup import make_trainer
+from banditplex.training.data import MOST_EXAMPLES, TrainingData, count_examples, prepare
 
-MAX_ARMS = 128
-"""Layers that bandits choose from; if there are more, those that one pass over all edges finds most promising."""
-DRAWN = 8  # layers drawn per round: with several, the second and the fifth helper are found, not the first alone
-FEW = 32  # up to so many other layers, regressions compare all of them: to draw layers would take longer
-COMPARED = 16  # where there are more, the layers that regressions compare: those drawn most
+LOOKS = 20_000_000
+"""Pairs of all targets that are looked at in search of promising layers, counted once for each layer."""
+COMPARED = 16  # the most promising layers, which regressions compare
 SIZES = (1, 4, 16)
 """Numbers of layers that are tried as a panel.
 
 With (1, 2, 4, 8, 16), hard MRR changes by -.003 to +.004 and ROC-AUC by -.001 to +.001 on kinships, euair and umls.
 With 16 alone, ROC-AUC of kinships falls by .0006 and .0011 (two errors and more), and panels are twice as large.
 """
-EXPLORING: Mapping[str, Any] = {
-    "epochs": 15, "learning_rate": 0.02, "batch_size": 128, "members": 1, "hidden_units": 8, "width": 0,
-    "validation": 0.0,
-}  # fmt: skip
-"""Settings of the small network: few large steps find as many helpers as twice as many steps of half the size."""
-ROUNDS, MAX_STEPS = 200, 800
-"""Rounds of a target, about, and steps at most: with 1,000 layers, all helpers were found in 200 rounds."""
 MAX_EDGES, NEGATIVES = 1_000, 2
 """Edges of a target that regressions learn from and are tested on, and negatives of each."""
 MOST_ORDERED = 64  # layers that are added one after another, by as many regressions on up to as many columns
@@ -81,30 +64,12 @@ def find_panels(mx: Multiplex, targets: Ints, config: Config, tell: Tell = lambd
         tell(1.0)
         layers = to_layer(targets[:, None], np.array((config.policy_options or {})["arms"]))
         return Panels({target: tuple(some) for target, some in zip(targets.tolist(), layers.tolist(), strict=True)})
-    steps = min(ROUNDS * math.ceil(len(targets) / TARGETS), MAX_STEPS)
-    exploring = {**EXPLORING, "k": min(DRAWN, others), "max_steps": steps}
-    config = replace(config, evidence="drawn", relevance="predictive", **exploring)
-    if others <= FEW or not POLICIES[config.policy].takes_k:
-        every = to_layer(targets[:, None], np.arange(others)[None])
-        return choose(prepare(mx, targets, config), every, config.seed, tell)
-    candidates = None
-    if others > MAX_ARMS:
-        graph = PackedGraph.from_multiplex(mx, choose_device(config.device))
-        candidates = promising_layers(graph, targets, MAX_ARMS)
-        options, arms = dict(config.policy_options or {}), to_arm(targets[:, None], candidates)
-        for name in (name for name, kind in POLICIES[config.policy].arm_options.items() if kind == "values"):
-            options[name] = np.take_along_axis(np.array(options[name]), arms, 1).tolist()
-        config = replace(config, policy_options=options)
-    trainer = make_trainer(mx, targets, config, candidates=candidates)
-    while not trainer.finished:
-        trainer.run_epoch()
-        tell(trainer.epoch / trainer.epochs / 2)
-    layers = trainer.most_probable_layers(COMPARED)
-    return choose(trainer.data, layers, config.seed, lambda share: tell((1 + share) / 2))
+    data = prepare(mx, targets, replace(config, evidence="drawn", validation=0.0))
+    return choose(data, config.seed, tell)
 
 
-def choose(data: TrainingData, layers: Ints, seed: int, tell: Tell) -> Panels:
-    """Return which of layers (T, m), how many and in which order, to pool with each target."""
+def choose(data: TrainingData, seed: int, tell: Tell) -> Panels:
+    """Return which layers, how many and in which order, to pool with each target."""
     targets, graph = data.targets.tolist(), data.train_view.graph
     rngs = [stream(seed, "find", target) for target in targets]
     compare = [
@@ -116,8 +81,13 @@ def choose(data: TrainingData, layers: Ints, seed: int, tell: Tell) -> Panels:
     def after_each() -> None:  # of two passes
         tell(next(done) / len(compare) / 2)
 
-    places = range(len(compare))
-    useful = map_on_cpu(lambda place: helpful(compare[place], layers[place]), places, data.device, after_each)
+    every = np.arange(data.full_mx.num_layers)
+
+    def useful_of(each: Comparison) -> tuple[int, ...]:
+        others = np.delete(every, each.target)
+        return helpful(each, screening.promising_layers(each, others, COMPARED, LOOKS // len(targets)))
+
+    useful = map_on_cpu(useful_of, compare, data.device, after_each)
     tried = [list(dict.fromkeys(some[:size] for size in SIZES if some)) for some in useful]
     chosen = {}
     for each, panels, losses in zip(compare, tried, pooled_losses(data, compare, tried, after_each), strict=True):

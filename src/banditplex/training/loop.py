@@ -45,19 +45,18 @@ class Trainer:
 
     Parameters: `model`, whose exponential moving average `ema_model` is what validation and predictions use; `policy`,
     which draws layers, with one instance per target (None: there are no other layers); `warmup_policy`, which draws in
-    the warm-up epochs (None: there are none); `candidates`, the layers (T, n) that may be drawn for each target (None:
-    all others).
+    the warm-up epochs (None: there are none).
     """
 
     def __init__(
         self, data: TrainingData, config: Config, relevance: Relevance, model: MultiplexModel, policy: Policy | None,
-        warmup_policy: Policy | None, candidates: Ints | None = None,
+        warmup_policy: Policy | None,
     ) -> None:  # fmt: skip
         num_targets, k = len(data.targets), 0 if policy is None else policy.k
         self.data, self.config, self.relevance = data, config, relevance
         self.model = model.train()
         self.ema_model = copy.deepcopy(model).eval()  # no dropout in validation and prediction
-        self.policy, self.warmup_policy, self.candidates = policy, warmup_policy, candidates
+        self.policy, self.warmup_policy = policy, warmup_policy
         self.rng = {name: stream(config.seed, name) for name in STREAMS}
         self.schedule = DrawSchedule(num_instances=num_targets, k=k, steps=config.steps_per_draw)
         self.steps_per_epoch = len(self._plan(stream(0, "count")).start) - 1
@@ -145,8 +144,7 @@ class Trainer:
             return None, target
         draw = policy.draw(self.rng["draws"], self.schedule.needs_draw(instances))
         arms = self.schedule.assign(draw, instances)
-        drawn = to_layer(target, arms) if self.candidates is None else self.candidates[instances[:, None], arms]
-        return draw, np.concatenate([target, drawn], 1)
+        return draw, np.concatenate([target, to_layer(target, arms)], 1)
 
     def _score(self, batch: Batch, known: Known | None, later: Later) -> Logits:
         """Wait for the gradient step before, then score the pairs of a batch; the encoder does not see their edges."""
@@ -180,7 +178,7 @@ class Trainer:
 
     def most_probable_layers(self, count: int | None = None) -> Ints:
         """Return the layers (T, count) that each target is most likely to draw; None: as many as it draws."""
-        return most_probable_layers(self.policy, self.data.targets, self.config.seed, count, self.candidates)
+        return most_probable_layers(self.policy, self.data.targets, self.config.seed, count)
 
     def validate(self) -> Validation:
         """Score the validation pairs with the averaged weights."""

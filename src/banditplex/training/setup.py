@@ -24,13 +24,11 @@ SMALL, LARGE = 8, 64  # hidden units of the heads, with few and with many edges
 SAMPLE = 4096  # edges, and as many negatives, whose features give mean and scale of the network's inputs
 
 
-def make_trainer(
-    mx: Multiplex, targets: Ints, config: Config, *, panels: Panels | None = None, candidates: Ints | None = None
-) -> Trainer:
+def make_trainer(mx: Multiplex, targets: Ints, config: Config, *, panels: Panels | None = None) -> Trainer:
     """Return a trainer that has learnt nothing yet.
 
     Parameters: `targets` (T,), the indices of the layers in which links are predicted; `panels`, the layers pooled with
-    each; `candidates` (T, n), the layers that may be drawn for each, None: all others.
+    each.
     """
     relevance = get_relevance(config.relevance)
     if relevance.is_free and not choose_width(config, mx):
@@ -39,12 +37,11 @@ def make_trainer(
             "embeddings, got 0."
         )
     data = prepare(mx, targets, config, panels=panels)
-    num_arms = len(data.layer_names) - 1 if candidates is None else candidates.shape[1]
-    policy = make_policies(config, 1 + num_arms, len(targets))
+    policy = make_policies(config, len(data.layer_names), len(targets))
     warmup = None
     if policy is not None and policy.learns:
         warmup = make_policy("uniform", num_arms=policy.num_arms, k=policy.k, num_instances=len(targets))
-    return Trainer(data, config, relevance, make_network(data, config), policy, warmup, candidates)
+    return Trainer(data, config, relevance, make_network(data, config), policy, warmup)
 
 
 def choose_width(config: Config, mx: Multiplex) -> int:
