@@ -1,7 +1,8 @@
 """What finding layers is worth: the same model with panels found in different ways.
 
-none: no panel. evenly: the default, but the search looks at as many pairs in each layer, as many in all as by default.
-uniform, exp3+, all: the default, but networks draw with this policy. exhaustive: regressions compare every layer.
+none: no panel. random: as many layers as are known to help, at random. evenly: the default, but the search looks at all
+layers alike, as often in all. uniform, exp3+, all: the default, but networks draw with this policy. exhaustive:
+regressions compare every layer.
 oracle: the default on a multiplex of the target and the layers that are known to help it. On `groups`, three targets
 are learnt, the first layer of each of the first three groups; elsewhere all layers are, or some of them (--targets).
 
@@ -40,8 +41,8 @@ from experiments.runner import Experiment, Page, names_of, seeds_of
 
 QUICK = {"data": "groups-15", "seeds": 1, "epochs": 2, "ways": "none,default,oracle"}
 DATA = "groups-15,groups-60,groups-200,groups-1000"
-WAYS = ("none", "evenly", "default", "exhaustive", "uniform", "exp3+", "all", "oracle")
-SLOW = ("exhaustive", "all")
+WAYS = ("none", "random", "evenly", "default", "exhaustive", "uniform", "exp3+", "all", "oracle")
+SPECIAL = ("evenly", "exhaustive", "all")  # not by default: the same up to 1,000 layers, or slow
 POLICIES = ("none", "uniform", "exp3+", "all")
 GROUP, TARGETS = 5, 3
 COPIED = 0.95  # share of edges that a near copy keeps
@@ -82,14 +83,14 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--group", type=int, default=GROUP, metavar="N", help="layers of a group; default: %(default)s")
     parser.add_argument("--targets", type=int, metavar="N", help="of other data: N layers of all sizes; default: all")
     parser.add_argument(
-        "--ways", metavar="NAMES", help=f"with commas, of {', '.join(WAYS)}; default: all but {' and '.join(SLOW)}"
+        "--ways", metavar="NAMES", help=f"with commas, of {', '.join(WAYS)}; default: all but {', '.join(SPECIAL)}"
     )
     parser.set_defaults(first_seed=100)
 
 
 def prepare(options: Namespace) -> Experiment:
     """Return the experiment."""
-    usual = ",".join(way for way in WAYS if way not in SLOW)
+    usual = ",".join(way for way in WAYS if way not in SPECIAL)
     seeds, ways = seeds_of(options), names_of(options.ways or usual, WAYS, "--ways")
     hides = names_of(options.hide, ("layer", "pair"), "--hide")
     tasks = [
@@ -181,6 +182,10 @@ def measure(task: Fit) -> Iterator[Row]:
     helpers: Mapping[Name, Any] = mx.metadata.get("relevant", {})
     settings: dict[str, Any] = {"hide": task.hide, "seed": task.seed}
     settings |= {} if task.epochs is None else {"epochs": task.epochs}
+    if task.way == "random":
+        rng, size = stream(task.seed, "random panels"), max(1, *(len(helpers.get(target, ())) for target in targets))
+        arms = [rng.permutation(mx.num_layers - 1)[:size].tolist() for _ in targets]
+        settings |= {"policy": "fixed", "policy_options": {"arms": arms}}
     if task.way in POLICIES:
         settings["policy"] = task.way
     began = perf_counter()

@@ -89,7 +89,7 @@ def test_an_even_search_looks_at_the_same_pairs_in_all_layers(monkeypatch):
 def test_slow_ways_are_left_out_unless_named():
     words = ["--data", "x", "--hide", "layer", "--seeds", "1", "--nodes", "9", "--targets", "4"]
     tasks = prepare(read_options("panels", words)).tasks
-    assert [task.way for task in tasks] == ["none", "evenly", "default", "uniform", "exp3+", "oracle"]
+    assert [task.way for task in tasks] == ["none", "random", "default", "uniform", "exp3+", "oracle"]
     assert tasks[0] == Fit("x", "layer", "none", 100, None, 9, 4)
     assert [task.way for task in prepare(read_options("panels", [*words, "--ways", "all"])).tasks] == ["all"]
 

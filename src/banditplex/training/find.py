@@ -70,12 +70,8 @@ def find_panels(mx: Multiplex, targets: Ints, config: Config, tell: Tell = lambd
 
 def choose(data: TrainingData, seed: int, tell: Tell) -> Panels:
     """Return which layers, how many and in which order, to pool with each target."""
-    targets, graph = data.targets.tolist(), data.train_view.graph
-    rngs = [stream(seed, "find", target) for target in targets]
-    compare = [
-        Comparison.of(data, graph, place, rng, most=MAX_EDGES, negatives_each=NEGATIVES)
-        for place, rng in enumerate(rngs)
-    ]
+    targets = data.targets.tolist()
+    searched, compare = (compare_all(data, seed, purpose) for purpose in ("search", "find"))
     done = count(1)
 
     def after_each() -> None:  # of two passes
@@ -83,11 +79,13 @@ def choose(data: TrainingData, seed: int, tell: Tell) -> Panels:
 
     every = np.arange(data.full_mx.num_layers)
 
-    def useful_of(each: Comparison) -> tuple[int, ...]:
-        others = np.delete(every, each.target)
-        return helpful(each, screening.promising_layers(each, others, COMPARED, LOOKS // len(targets)))
+    def useful_of(place: int) -> tuple[int, ...]:
+        others = np.delete(every, targets[place])
+        return helpful(
+            compare[place], screening.promising_layers(searched[place], others, COMPARED, LOOKS // len(targets))
+        )
 
-    useful = map_on_cpu(useful_of, compare, data.device, after_each)
+    useful = map_on_cpu(useful_of, range(len(targets)), data.device, after_each)
     tried = [list(dict.fromkeys(some[:size] for size in SIZES if some)) for some in useful]
     chosen = {}
     for each, panels, losses in zip(compare, tried, pooled_losses(data, compare, tried, after_each), strict=True):
@@ -95,6 +93,19 @@ def choose(data: TrainingData, seed: int, tell: Tell) -> Panels:
         clear = [estimate.gain if estimate.gain > estimate.error else 0.0 for estimate in found]
         chosen[each.target] = ((), *panels)[int(np.argmax(clear))]
     return Panels(chosen)
+
+
+def compare_all(data: TrainingData, seed: int, purpose: str) -> list[Comparison]:
+    """Return the comparison of other layers with each target.
+
+    Each purpose has its own negatives: of many layers, some go with the negatives of the search by chance.
+    """
+    return [
+        Comparison.of(
+            data, data.train_view.graph, place, stream(seed, purpose, target), most=MAX_EDGES, negatives_each=NEGATIVES
+        )
+        for place, target in enumerate(data.targets.tolist())
+    ]
 
 
 def helpful(compare: Comparison, layers: Ints) -> tuple[int, ...]:

@@ -1,0 +1,119 @@
+"""What the bandit that searches for promising layers is worth: helpers found against looks.
+
+A look is a pair of the target in one other layer. bandit: rounds that go on with the best eighth of the layers. evenly:
+as many looks, the same number in each layer. The targets are those of `panels`; a helper is found if it is among the
+layers that regressions compare with its target.
+"""
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from dataclasses import replace
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from banditplex.evaluation import split
+from banditplex.markdown import markdown_table
+from banditplex.rng import stream
+from banditplex.storage.rows import Row
+from banditplex.training import find
+from banditplex.training.comparison import Comparison
+from banditplex.training.config import Config
+from banditplex.training.data import prepare as prepare_data
+from banditplex.training.screening import promising_layers
+from experiments.panels import GROUP, evenly, load
+from experiments.runner import Experiment, Page, names_of, seeds_of
+
+QUICK = {"data": "groups-60-opposite", "looks": "20000,100000", "nodes": 400, "seeds": 1, "hide": "layer"}
+DATA = "groups-250-opposite,groups-1000-opposite,groups-4096-opposite"
+LOOKS = "250000,500000,1000000,2000000,4000000,8000000"
+WAYS = {"bandit": promising_layers, "evenly": evenly}
+
+
+class Task(NamedTuple):
+    """The search in one split."""
+
+    data: str
+    hide: str
+    seed: int
+    looks: tuple[int, ...]
+    nodes: int | None
+    group: int
+
+    @property
+    def key(self) -> str:
+        """The name of the task."""
+        return f"{self.data}, {self.hide}, seed {self.seed}"
+
+
+def add_options(parser: ArgumentParser) -> None:
+    """Add the options of this experiment."""
+    parser.add_argument("--data", default=DATA, metavar="NAMES", help="as in panels, with commas; default: %(default)s")
+    parser.add_argument("--hide", default="layer,pair", help="of the splits, with commas; default: layer,pair")
+    parser.add_argument(
+        "--looks", default=LOOKS, metavar="NUMBERS", help="of a target, with commas; default: %(default)s"
+    )
+    parser.add_argument("--nodes", type=int, default=1000, metavar="N", help="of groups; default: %(default)s")
+    parser.add_argument("--group", type=int, default=GROUP, metavar="N", help="layers of a group; default: %(default)s")
+    parser.add_argument("--seeds", type=int, default=2, metavar="N", help="number of seeds; default: 2")
+    parser.set_defaults(first_seed=400)
+
+
+def prepare(options: Namespace) -> Experiment:
+    """Return the experiment."""
+    seeds, looks = seeds_of(options), tuple(int(word) for word in options.looks.split(","))
+    tasks = [
+        Task(data, hide, seed, looks, options.nodes, options.group)
+        for data in reversed(options.data.split(","))
+        for hide in names_of(options.hide, ("layer", "pair"), "--hide")
+        for seed in seeds
+    ]
+    return Experiment(measure, tasks, report, seeds)
+
+
+def measure(task: Task) -> Iterator[Row]:
+    """Yield, for each number of looks and each way, how many helpers are found; seconds are those of a target."""
+    mx, names = load(task.data, task.seed, nodes=task.nodes, group=task.group)
+    train = split(mx, hide=task.hide, seed=task.seed).train
+    targets = np.array([mx.layer_index(name) for name in names or ()])
+    config = replace(Config(hide=task.hide).checked(), evidence="drawn", validation=0.0)
+    data = prepare_data(train, targets, config)
+    compared = [
+        Comparison.of(
+            data, data.train_view.graph, place, stream(0, "find", target), most=find.MAX_EDGES,
+            negatives_each=find.NEGATIVES,
+        )
+        for place, target in enumerate(targets.tolist())
+    ]  # fmt: skip
+    for looks in task.looks:
+        for way, search in WAYS.items():
+            began, found, helpers = perf_counter(), 0, 0
+            for compare in compared:
+                right = {mx.layer_index(name) for name in mx.metadata["relevant"][mx.layer_names[compare.target]]}
+                layers = np.delete(np.arange(mx.num_layers), compare.target)
+                found += len(right & {*search(compare, layers, find.COMPARED, looks).tolist()})
+                helpers += len(right)
+            row = {"data": task.data, "hide": task.hide, "seed": task.seed, "looks": looks, "way": way}
+            yield row | {"found": found, "helpers": helpers, "seconds": (perf_counter() - began) / len(compared)}
+
+
+NOTE = (
+    "Looks are those of a target at most: pairs of it in other layers. Found: helpers among the "
+    f"{find.COMPARED} most promising layers, of all targets and seeds. Seconds are those of a target, in the mean.\n"
+)
+
+
+def report(rows: list[Row]) -> Page:
+    """Return the page."""
+    table = pd.DataFrame(rows)
+    lines = []
+    for (data, hide, looks), here in table.groupby(["data", "hide", "looks"], sort=False):
+        line = [str(data), str(hide), f"{looks:,}"]
+        for way in WAYS:
+            some = here[here["way"] == way]
+            line += [f"{some['found'].sum()} of {some['helpers'].sum()}", f"{some['seconds'].mean():.1f}"]
+        lines.append(line)
+    heads = ["data", "hidden", "looks", *(head for way in WAYS for head in (f"found, {way}", "seconds"))]
+    return Page("What the bandit of the search is worth", [NOTE, markdown_table(heads, lines)], {"values": table})
