@@ -30,7 +30,7 @@ EXPERIMENTS = {
     "quality": ("experiments.quality", "ROC-AUC of LinkPredictor beside simple baselines"),
     "policies": ("experiments.policies", "ROC-AUC of every policy, beside simple baselines"),
     "probabilities": ("experiments.probabilities", "how often recommended links come true, beside what is stated"),
-    "panels": ("experiments.panels", "what finding layers is worth: none, uniform, bandits, oracle"),
+    "panels": ("experiments.panels", "what finding layers is worth: none, at random, default, oracle"),
     "search": ("experiments.search", "helpers that the search for panels finds, against looks"),
     "gains": ("experiments.gains", "whether `layer_gains_` tells layers that help from layers that do not"),
     "recall": ("experiments.recall", "how many of the most likely pairs `recommend` finds in large layers"),

@@ -16,10 +16,8 @@ import pandas as pd
 
 from banditplex.evaluation import split
 from banditplex.markdown import markdown_table
-from banditplex.rng import stream
 from banditplex.storage.rows import Row
 from banditplex.training import find
-from banditplex.training.comparison import Comparison
 from banditplex.training.config import Config
 from banditplex.training.data import prepare as prepare_data
 from banditplex.training.screening import promising_layers
@@ -80,13 +78,7 @@ def measure(task: Task) -> Iterator[Row]:
     targets = np.array([mx.layer_index(name) for name in names or ()])
     config = replace(Config(hide=task.hide).checked(), evidence="drawn", validation=0.0)
     data = prepare_data(train, targets, config)
-    compared = [
-        Comparison.of(
-            data, data.train_view.graph, place, stream(0, "find", target), most=find.MAX_EDGES,
-            negatives_each=find.NEGATIVES,
-        )
-        for place, target in enumerate(targets.tolist())
-    ]  # fmt: skip
+    compared = [find.comparison(data, place, 0, "search") for place in range(len(targets))]
     for looks in task.looks:
         for way, search in WAYS.items():
             began, found, helpers = perf_counter(), 0, 0

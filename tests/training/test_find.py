@@ -262,12 +262,6 @@ def test_without_the_rule_on_copies_all_that_help_come(columns, monkeypatch):
     assert sorted(helpful(columns, np.arange(6))) == [0, 1, 2, 4, 5]
 
 
-def test_so_many_layers_are_put_in_order_at_most(columns, monkeypatch):
-    """The best two are copies of each other; the third to help is left out with the others."""
-    monkeypatch.setattr(find, "MOST_ORDERED", 2)
-    assert len(helpful(columns, np.arange(6))) == 1
-
-
 def test_a_layer_must_help_by_so_many_standard_errors():
     class Compared(Columns):
         def estimates_of(self, without, added):

@@ -42,7 +42,6 @@ With 16 alone, ROC-AUC of kinships falls by .0006 and .0011 (two errors and more
 """
 MAX_EDGES, NEGATIVES = 1_000, 2
 """Edges of a target that regressions learn from and are tested on, and negatives of each."""
-MOST_ORDERED = 64  # layers that are added one after another, by as many regressions on up to as many columns
 CLEAR = 2.75
 """Standard errors by which a layer with half its weight must lower the loss to be pooled; the pool must by one.
 
@@ -71,21 +70,19 @@ def find_panels(mx: Multiplex, targets: Ints, config: Config, tell: Tell = lambd
 def choose(data: TrainingData, seed: int, tell: Tell) -> Panels:
     """Return which layers, how many and in which order, to pool with each target."""
     targets = data.targets.tolist()
-    searched, compare = (compare_all(data, seed, purpose) for purpose in ("search", "find"))
+    places, every = range(len(targets)), np.arange(data.full_mx.num_layers)
+    compare = [comparison(data, place, seed, "find") for place in places]
     done = count(1)
 
     def after_each() -> None:  # of two passes
         tell(next(done) / len(compare) / 2)
 
-    every = np.arange(data.full_mx.num_layers)
-
     def useful_of(place: int) -> tuple[int, ...]:
-        others = np.delete(every, targets[place])
-        return helpful(
-            compare[place], screening.promising_layers(searched[place], others, COMPARED, LOOKS // len(targets))
-        )
+        others, looks = np.delete(every, targets[place]), LOOKS // len(targets)
+        found = screening.promising_layers(comparison(data, place, seed, "search"), others, COMPARED, looks)
+        return helpful(compare[place], found)
 
-    useful = map_on_cpu(useful_of, range(len(targets)), data.device, after_each)
+    useful = map_on_cpu(useful_of, places, data.device, after_each)
     tried = [list(dict.fromkeys(some[:size] for size in SIZES if some)) for some in useful]
     chosen = {}
     for each, panels, losses in zip(compare, tried, pooled_losses(data, compare, tried, after_each), strict=True):
@@ -95,17 +92,13 @@ def choose(data: TrainingData, seed: int, tell: Tell) -> Panels:
     return Panels(chosen)
 
 
-def compare_all(data: TrainingData, seed: int, purpose: str) -> list[Comparison]:
-    """Return the comparison of other layers with each target.
+def comparison(data: TrainingData, place: int, seed: int, purpose: str) -> Comparison:
+    """Return the comparison of other layers with a target.
 
     Each purpose has its own negatives: of many layers, some go with the negatives of the search by chance.
     """
-    return [
-        Comparison.of(
-            data, data.train_view.graph, place, stream(seed, purpose, target), most=MAX_EDGES, negatives_each=NEGATIVES
-        )
-        for place, target in enumerate(data.targets.tolist())
-    ]
+    rng = stream(seed, purpose, int(data.targets[place]))
+    return Comparison.of(data, data.train_view.graph, place, rng, most=MAX_EDGES, negatives_each=NEGATIVES)
 
 
 def helpful(compare: Comparison, layers: Ints) -> tuple[int, ...]:
@@ -113,7 +106,7 @@ def helpful(compare: Comparison, layers: Ints) -> tuple[int, ...]:
     without, added = compare.logits_with(layers)
     alone = compare.estimates_of(without, added)
     clear = [place for place, found in enumerate(alone) if found.gain > CLEAR * found.error]
-    clear = sorted(clear, key=lambda place: -alone[place].gain)[:MOST_ORDERED]
+    clear = sorted(clear, key=lambda place: -alone[place].gain)
     if not clear:
         return ()
     new = compare.are_new(without, added[clear], [alone[place] for place in clear])
