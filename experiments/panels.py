@@ -1,8 +1,8 @@
 """What finding layers is worth: the same model with panels found in different ways.
 
-none: no panel. random: as many layers as are known to help, at random. evenly: the default, but the search looks at all
-layers alike, as often in all. uniform, exp3+, all: the default, but networks draw with this policy. exhaustive:
-regressions compare every layer.
+none: no panel. random: as many layers as are known to help, at random, which networks draw, too. evenly: the default,
+but the search looks at all layers alike. uniform, exp3+, all: the default, but networks draw with this policy.
+exhaustive: regressions compare every layer.
 oracle: the default on a multiplex of the target and the layers that are known to help it. On `groups`, three targets
 are learnt, the first layer of each of the first three groups; elsewhere all layers are, or some of them (--targets).
 
@@ -152,12 +152,12 @@ def of_all_sizes(mx: Multiplex, count: int) -> list[Name]:
 
 def num_compared(way: str, others: int) -> int:
     """Return how many other layers regressions compare with a target, to find its panel."""
-    return 0 if way == "none" else others if way == "exhaustive" else min(others, find.COMPARED)
+    return 0 if way in ("none", "random") else others if way == "exhaustive" else min(others, find.COMPARED)
 
 
 def evenly(compare: Comparison, layers: Ints, count: int, looks: int) -> Ints:
     """Return the most promising layers, by as many looks as `promising_layers` may take, the same number in each."""
-    part = compare.part(looks // max(1, len(layers)))
+    part = compare.part(looks // len(layers))
     return layers[np.argsort(-screening.promise(part, layers), kind="stable")[:count]]
 
 

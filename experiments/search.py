@@ -7,6 +7,7 @@ layers that regressions compare with its target.
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from time import perf_counter
 from typing import NamedTuple
@@ -14,10 +15,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from banditplex.arrays import Floats, Ints
 from banditplex.evaluation import split
 from banditplex.markdown import markdown_table
 from banditplex.storage.rows import Row
-from banditplex.training import find
+from banditplex.training import find, screening
+from banditplex.training.comparison import FEWEST_PAIRS, Comparison
 from banditplex.training.config import Config
 from banditplex.training.data import prepare as prepare_data
 from banditplex.training.screening import promising_layers
@@ -77,23 +80,42 @@ def measure(task: Task) -> Iterator[Row]:
     train = split(mx, hide=task.hide, seed=task.seed).train
     targets = np.array([mx.layer_index(name) for name in names or ()])
     config = replace(Config(hide=task.hide).checked(), evidence="drawn", validation=0.0)
-    data = prepare_data(train, targets, config)
-    compared = [find.comparison(data, place, 0, "search") for place in range(len(targets))]
+    data, every = prepare_data(train, targets, config), np.arange(mx.num_layers)
+    helpers = [{mx.layer_index(name) for name in mx.metadata["relevant"][target]} for target in names or ()]
     for looks in task.looks:
         for way, search in WAYS.items():
-            began, found, helpers = perf_counter(), 0, 0
-            for compare in compared:
-                right = {mx.layer_index(name) for name in mx.metadata["relevant"][mx.layer_names[compare.target]]}
-                layers = np.delete(np.arange(mx.num_layers), compare.target)
-                found += len(right & {*search(compare, layers, find.COMPARED, looks).tolist()})
-                helpers += len(right)
-            row = {"data": task.data, "hide": task.hide, "seed": task.seed, "looks": looks, "way": way}
-            yield row | {"found": found, "helpers": helpers, "seconds": (perf_counter() - began) / len(compared)}
+            row = {"data": task.data, "hide": task.hide, "seed": task.seed, "way": way, "looks": looks}
+            found, seconds = 0, 0.0
+            with counting() as spent:
+                for place, right in enumerate(helpers):
+                    compare, others = find.comparison(data, place, 0, "search"), np.delete(every, targets[place])
+                    began = perf_counter()
+                    found += len(right & {*search(compare, others, find.COMPARED, looks).tolist()})
+                    seconds += perf_counter() - began
+            row |= {"spent": sum(spent) / len(helpers), "seconds": seconds / len(helpers)}
+            yield row | {"found": found, "helpers": sum(map(len, helpers))}
+
+
+@contextmanager
+def counting() -> Iterator[list[int]]:
+    """Count the looks of each round of the search."""
+    spent, promise = [], screening.promise
+
+    def counted(compare: Comparison, layers: Ints) -> Floats:
+        spent.append(len(compare.pairs) * len(layers))
+        return promise(compare, layers)
+
+    screening.promise = counted
+    try:
+        yield spent
+    finally:
+        screening.promise = promise
 
 
 NOTE = (
-    "Looks are those of a target at most: pairs of it in other layers. Found: helpers among the "
-    f"{find.COMPARED} most promising layers, of all targets and seeds. Seconds are those of a target, in the mean.\n"
+    "Looks are pairs of a target, counted once for each layer: those that are spent, in thousands, in the mean of all "
+    f"targets and seeds. A search spends more than it is given where each layer would get fewer than {FEWEST_PAIRS} "
+    f"pairs. Found: helpers among the {find.COMPARED} most promising layers. Seconds are those of a target.\n"
 )
 
 
@@ -101,11 +123,12 @@ def report(rows: list[Row]) -> Page:
     """Return the page."""
     table = pd.DataFrame(rows)
     lines = []
-    for (data, hide, looks), here in table.groupby(["data", "hide", "looks"], sort=False):
-        line = [str(data), str(hide), f"{looks:,}"]
+    for (data, hide, _), here in table.groupby(["data", "hide", "looks"], sort=False):
+        line = [str(data), str(hide), f"{here['looks'].iloc[0] / 1e3:,.0f}"]
         for way in WAYS:
             some = here[here["way"] == way]
-            line += [f"{some['found'].sum()} of {some['helpers'].sum()}", f"{some['seconds'].mean():.1f}"]
+            found = f"{some['found'].sum()} of {some['helpers'].sum()}"
+            line += [f"{some['spent'].mean() / 1e3:,.0f}", found, f"{some['seconds'].mean():.1f}"]
         lines.append(line)
-    heads = ["data", "hidden", "looks", *(head for way in WAYS for head in (f"found, {way}", "seconds"))]
+    heads = ["data", "hidden", "looks given", *(head for way in WAYS for head in (f"{way}: spent", "found", "seconds"))]
     return Page("What the bandit of the search is worth", [NOTE, markdown_table(heads, lines)], {"values": table})

@@ -324,7 +324,7 @@ class Looked:
 
 def promising(look, others, count, looks):
     assert others.tolist() == [*range(7), *range(8, 20)]  # all but the target
-    assert (count, looks) == (gains.COMPARED, gains.LOOKS)
+    assert (count, looks) == (gains.COMPARED, gains.LOOKS_OF_FOLD)
     return look.promising
 
 

@@ -12,6 +12,7 @@ from banditplex.training import screening
 from banditplex.training.comparison import RIDGE, Comparison
 from banditplex.training.config import Config
 from banditplex.training.data import prepare
+from banditplex.training.find import find_panels
 from banditplex.training.logistic import LEAST_SCALE
 from banditplex.training.screening import promise, promising_layers
 from tests.nn.test_graph import random_multiplex
@@ -63,6 +64,25 @@ def test_without_an_edge_no_layer_is_promising():
     assert promise(replace(compare, label=torch.zeros_like(compare.label)), np.array([0, 3])).tolist() == [0, 0]
 
 
+def test_a_target_without_edges_has_no_panel():
+    edges = np.random.default_rng(0).integers(0, 40, (2, 20, 30))
+    layer = np.repeat([f"layer {place}" for place in range(20)], 30)
+    mx = Multiplex.from_edges(
+        *edges.reshape(2, -1), layer, num_nodes=40, self_loops="drop", duplicates="max",
+        layer_names=["empty", *dict.fromkeys(layer.tolist())],
+    )  # fmt: skip
+    config = Config(hide="layer").checked()
+    assert find_panels(mx, np.array([0, 1]), config).layers[0] == ()
+
+
+@pytest.mark.parametrize(("directed", "price"), [(False, 1), (True, 3)])
+def test_looks_are_dearer_where_neighbours_are_listed(directed, price):
+    """All 20 nodes have 9 neighbours or so in each layer: 3 = 1 + 9 // 4."""
+    every = np.array([(u, v) for u in range(20) for v in range(20) if 1 <= (v - u) % 20 <= 5])
+    mx = Multiplex.from_edges(*every.T, ["a"] * len(every), num_nodes=20, directed=directed, layer_names=["a", "b"])
+    assert comparison(mx, 0).price == price
+
+
 def test_layers_are_looked_at_some_at_a_time_with_the_same_result(monkeypatch):
     compare, layers = comparison(groups(12, 4, num_nodes=60, edges_per_layer=90, seed=3), 0), np.arange(1, 12)
     whole = promise(compare, layers)
@@ -72,6 +92,8 @@ def test_layers_are_looked_at_some_at_a_time_with_the_same_result(monkeypatch):
 
 class Pairs:
     """So many pairs of a target, as far as the search asks."""
+
+    price = 1
 
     def __init__(self, size):
         self.size = size

@@ -102,6 +102,12 @@ class Comparison:
         return self.within(self.graph, torch.arange(size, device=self.pairs.device) * every // size)
 
     @cached_property
+    def price(self) -> int:
+        """About how many times as long a look takes: where no compiled loop does it, neighbours are listed."""
+        listed = self.graph.directed or self.data.visibility.weighted
+        return 1 + listed * int(self.graph.both.row_degree.float().mean()) // 4
+
+    @cached_property
     def fold(self) -> Tensor:
         """The fold of each pair, (n,)."""
         return fold_of(self.pairs, self.graph.num_nodes)

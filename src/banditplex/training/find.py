@@ -27,13 +27,13 @@ from banditplex.nn.paths import FEW_PAIRS
 from banditplex.nn.view import View
 from banditplex.rng import stream
 from banditplex.training import screening
-from banditplex.training.comparison import Comparison
+from banditplex.training.comparison import FEWEST_EDGES, Comparison
 from banditplex.training.config import Config
 from banditplex.training.data import MOST_EXAMPLES, TrainingData, count_examples, prepare
 
 LOOKS = 20_000_000
-"""Pairs of all targets that are looked at in search of promising layers, counted once for each layer."""
-COMPARED = 16  # the most promising layers, which regressions compare
+"""Pairs of all targets that are looked at in search of promising layers, counted once for each layer; see `price`."""
+COMPARED = 32  # the most promising layers, which regressions compare; with 16, near copies of one crowd out others
 SIZES = (1, 4, 16)
 """Numbers of layers that are tried as a panel.
 
@@ -78,9 +78,8 @@ def choose(data: TrainingData, seed: int, tell: Tell) -> Panels:
         tell(next(done) / len(compare) / 2)
 
     def useful_of(place: int) -> tuple[int, ...]:
-        others, looks = np.delete(every, targets[place]), LOOKS // len(targets)
-        found = screening.promising_layers(comparison(data, place, seed, "search"), others, COMPARED, looks)
-        return helpful(compare[place], found)
+        searched, others = comparison(data, place, seed, "search"), np.delete(every, targets[place])
+        return helpful(compare[place], screening.promising_layers(searched, others, COMPARED, LOOKS // len(targets)))
 
     useful = map_on_cpu(useful_of, places, data.device, after_each)
     tried = [list(dict.fromkeys(some[:size] for size in SIZES if some)) for some in useful]
@@ -95,7 +94,8 @@ def choose(data: TrainingData, seed: int, tell: Tell) -> Panels:
 def comparison(data: TrainingData, place: int, seed: int, purpose: str) -> Comparison:
     """Return the comparison of other layers with a target.
 
-    Each purpose has its own negatives: of many layers, some go with the negatives of the search by chance.
+    Each purpose has its own negatives: of many layers, some go with the negatives of the search by chance. Up to
+    `MAX_EDGES` edges are the same, so that some layers may go with these by chance; `layer_gains_` does not use panels.
     """
     rng = stream(seed, purpose, int(data.targets[place]))
     return Comparison.of(data, data.train_view.graph, place, rng, most=MAX_EDGES, negatives_each=NEGATIVES)
@@ -105,7 +105,9 @@ def helpful(compare: Comparison, layers: Ints) -> tuple[int, ...]:
     """Return those of some layers (m,) that help clearly alone and beside those before them, the best first."""
     without, added = compare.logits_with(layers)
     alone = compare.estimates_of(without, added)
-    clear = [place for place, found in enumerate(alone) if found.gain > CLEAR * found.error]
+    clear = [
+        place for place, found in enumerate(alone) if found.edges >= FEWEST_EDGES and found.gain > CLEAR * found.error
+    ]
     clear = sorted(clear, key=lambda place: -alone[place].gain)
     if not clear:
         return ()

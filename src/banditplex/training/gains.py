@@ -31,7 +31,7 @@ from banditplex.training.data import TrainingData
 from banditplex.training.screening import promising_layers
 
 MAX_LAYERS = 40  # up to so many other layers, all are compared
-LOOKS = 1_500_000  # of more layers, so many pairs are looked at without those of a fold, counted once for each layer
+LOOKS_OF_FOLD = 1_500_000  # of more layers: pairs of a target that are looked at, counted once for each layer
 COMPARED, TESTED = 32, 8  # then so many of the layers are compared, and so many tested on that fold
 SEEN = 2.0  # standard errors by which a layer seems to help: such layers are tested before copies of them
 
@@ -95,7 +95,7 @@ class Folds:
         """Return the layers that seem to help most, by all that can be known without the pairs of a fold."""
         compare = whole.within(self._graphs[number], torch.nonzero(whole.fold != number).squeeze(1))
         others = np.delete(np.arange(whole.data.full_mx.num_layers), whole.target)
-        layers = promising_layers(compare, others, COMPARED, LOOKS)
+        layers = promising_layers(compare, others, COMPARED, LOOKS_OF_FOLD)
         without, added = compare.logits_with(layers)
         found = compare.estimates_of(without, added)
         score = np.array([each.gain / max(each.error, 1e-12) for each in found])
