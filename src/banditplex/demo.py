@@ -33,9 +33,9 @@ POLICIES = {  # what is compared: the policy behind each name, and the layers th
     "oracle": ("default", "the right ones, given"),
 }
 HOW = (
-    "All models see what is cheap in all layers. random pools four layers with each target. bandit looks at pairs in "
-    "all layers; regressions compare the 16 most promising ones with a target, and those that help are pooled with it. "
-    "oracle is the same model on the right layers alone."
+    "All models see what is cheap in all layers. random pools four layers with each target, and draws them. bandit "
+    "looks at pairs in all layers; regressions compare the 32 most promising ones with a target, and those that help "
+    "are pooled with it. oracle is the same model on the right layers alone."
 )
 
 Relevant = Mapping[Name, list[Name]]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from banditplex.datasets import check_dataset, groups, load_dataset
+from banditplex.datasets.sampling import Communities, decode
 from tests.refusals import refuses
 
 SMALL = {"num_nodes": 60, "edges_per_layer": 100, "num_communities": 4, "within": 0.9}
@@ -87,6 +88,35 @@ def test_copied_layers_keep_the_share_of_the_first(copied):
     assert [len(first & other) for other in others] == [100 * copied] * 4
 
 
+def test_opposite_pairs_take_the_place_of_those_inside_and_back():
+    """Of all pairs of 24 nodes in four communities of six, 60 are inside, and each of them has one of its own."""
+    layout = Communities(24, 4)
+    one, other = decode(np.arange(24 * 23 // 2), 24)
+    first, second = layout.opposite(one, other)
+    assert len({tuple(sorted(pair)) for pair in zip(first.tolist(), second.tolist(), strict=True)}) == 24 * 23 // 2
+    inside = one // 6 == other // 6
+    assert inside.sum() == 4 * 6 * 5 // 2
+    assert ((first // 6 - second // 6)[inside] % 4 == 2).all()
+    changed = (first != one) | (second != other)
+    assert changed.sum() == 2 * inside.sum()
+    again = layout.opposite(first, second)
+    assert np.array_equal(again, [one, other])
+
+
+def test_layers_after_the_first_link_opposite_communities():
+    """Nodes of a community have the same neighbours there; of 90 edges, 81 are opposite, and 4 or so by chance."""
+    mx = groups(5, 5, kin="opposite", **SMALL)
+    first, *others = (mx.edges(name) for name in mx.layer_names)
+    side = np.zeros((60, 60))
+    for edges in others:
+        side[edges[0], edges[1]] += 1
+        side[edges[1], edges[0]] += 1
+    alike = side @ side  # how often two nodes link to the same third one
+    near = alike[first[0], first[1]].mean()
+    assert near > 3 * alike[np.triu_indices(60, 1)].mean()
+    assert np.mean([mx.has_edges(first.T, name).mean() for name in mx.layer_names[1:]]) < 0.1
+
+
 @pytest.mark.parametrize("shared", ["communities", "positions"])
 def test_a_seed_is_a_multiplex(shared):
     assert groups(5, 5, shared=shared, seed=1) == groups(5, 5, shared=shared, seed=1)
@@ -98,6 +128,11 @@ def test_a_seed_is_a_multiplex(shared):
     [
         ({"shared": "hubs"}, ["shared", "communities, positions", "'hubs'"]),
         ({"overlap": "some"}, ["overlap", "independent, disjoint, copied", "'some'"]),
+        ({"kin": "far"}, ["kin", "alike, opposite", "'far'"]),
+        ({"kin": "opposite", "shared": "positions"}, ["shared='positions'", "kin='opposite'"]),
+        ({"kin": "opposite", "overlap": "copied"}, ["overlap='copied'", "kin='opposite'"]),
+        ({"kin": "opposite", "num_communities": 5}, ["even number", "5 communities of 60 nodes"]),
+        ({"kin": "opposite", "num_communities": 8}, ["the same size", "8 communities of 60 nodes"]),
         ({"num_layers": 12}, ["12 layers", "groups of 5"]),
         ({"noise_layers": 11}, ["10 layers", "11 of noise"]),
         ({"group_size": 0}, ["group_size", 1, "got 0"]),

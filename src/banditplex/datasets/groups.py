@@ -58,8 +58,8 @@ def groups(
     kin
         Which pairs are near in the layers of a group after the first one. "alike": the same. "opposite": pairs of nodes
         of opposite communities, as of buyers and sellers; each community has one opposite. Such layers share few edges
-        with the first one, but nodes of a community have neighbours in common there. For an even number of communities
-        of the same size, and overlap "independent".
+        with the first one, but nodes of a community have neighbours in common there. For shared "communities", an even
+        number of them and of the same size, and overlap "independent".
     overlap
         How the edges of a group's layers are drawn. "independent": each layer on its own. "disjoint": no pair is linked
         in two layers of the group. "copied": the second layer and those after it keep a share of the first one's
