@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from banditplex.arrays import Ints
 from banditplex.datasets import groups, similar_layer
 from banditplex.errors import InputError
 from banditplex.evaluation import split
@@ -33,8 +32,7 @@ from banditplex.multiplex import Multiplex, Name
 from banditplex.predictor import LinkPredictor
 from banditplex.rng import stream
 from banditplex.storage.rows import Row
-from banditplex.training import find, screening
-from banditplex.training.comparison import Comparison
+from banditplex.training import find, search
 from experiments import comparison
 from experiments.quality import testable
 from experiments.runner import Experiment, Page, names_of, seeds_of
@@ -155,22 +153,17 @@ def num_compared(way: str, others: int) -> int:
     return 0 if way in ("none", "random") else others if way == "exhaustive" else min(others, find.COMPARED)
 
 
-def evenly(compare: Comparison, layers: Ints, count: int, looks: int) -> Ints:
-    """Return the most promising layers, by as many looks as `promising_layers` may take, the same number in each."""
-    part = compare.part(looks // len(layers))
-    return layers[np.argsort(-screening.promise(part, layers), kind="stable")[:count]]
-
-
 @contextmanager
 def searching(way: str, others: int) -> Iterator[None]:
-    """Let the search for panels look evenly, or let regressions compare all layers, if this is the way."""
-    before = screening.promising_layers, find.COMPARED
-    screening.promising_layers = evenly if way == "evenly" else before[0]
-    find.COMPARED = others if way == "exhaustive" else before[1]
+    """Let the search for panels look at all layers alike, or let regressions compare all layers, if this is the way."""
+    before = search.FIRST, search.KEPT, find.COMPARED
+    if way == "evenly":
+        search.FIRST, search.KEPT = 1.0, math.inf  # all looks in the first round, which nothing survives
+    find.COMPARED = others if way == "exhaustive" else before[2]
     try:
         yield
     finally:
-        screening.promising_layers, find.COMPARED = before
+        search.FIRST, search.KEPT, find.COMPARED = before
 
 
 def measure(task: Fit) -> Iterator[Row]:

@@ -1,8 +1,8 @@
 """What the bandit that searches for promising layers is worth: helpers found against looks.
 
-A look is a pair of the target in one other layer. bandit: rounds that go on with the best eighth of the layers. evenly:
-as many looks, the same number in each layer. The targets are those of `panels`; a helper is found if it is among the
-layers that regressions compare with its target.
+A look is a pair of the target in one other layer. bandit: rounds that go on with the best quarter of the layers.
+evenly: as many looks, the same number in each layer. The targets are those of `panels`; a helper is found if it is
+among the layers that regressions compare with its target.
 """
 
 from argparse import ArgumentParser, Namespace
@@ -14,23 +14,23 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from torch import Tensor
 
-from banditplex.arrays import Floats, Ints
+from banditplex.arrays import Ints
 from banditplex.evaluation import split
 from banditplex.markdown import markdown_table
 from banditplex.storage.rows import Row
-from banditplex.training import find, screening
-from banditplex.training.comparison import FEWEST_PAIRS, Comparison
+from banditplex.training import find, search
+from banditplex.training.comparison import Comparison
 from banditplex.training.config import Config
 from banditplex.training.data import prepare as prepare_data
-from banditplex.training.screening import promising_layers
-from experiments.panels import GROUP, evenly, load
+from experiments.panels import GROUP, load, searching
 from experiments.runner import Experiment, Page, names_of, seeds_of
 
 QUICK = {"data": "groups-60-opposite", "looks": "20000,100000", "nodes": 400, "seeds": 1, "hide": "layer"}
 DATA = "groups-250-opposite,groups-1000-opposite,groups-4096-opposite"
 LOOKS = "250000,500000,1000000,2000000,4000000,8000000"
-WAYS = {"bandit": promising_layers, "evenly": evenly}
+WAYS = ("bandit", "evenly")
 
 
 class Task(NamedTuple):
@@ -83,14 +83,14 @@ def measure(task: Task) -> Iterator[Row]:
     data, every = prepare_data(train, targets, config), np.arange(mx.num_layers)
     helpers = [{mx.layer_index(name) for name in mx.metadata["relevant"][target]} for target in names or ()]
     for looks in task.looks:
-        for way, search in WAYS.items():
+        for way in WAYS:
             row = {"data": task.data, "hide": task.hide, "seed": task.seed, "way": way, "looks": looks}
             found, seconds = 0, 0.0
-            with counting() as spent:
+            with searching(way, len(every) - 1), counting() as spent:
                 for place, right in enumerate(helpers):
                     compare, others = find.comparison(data, place, 0, "search"), np.delete(every, targets[place])
                     began = perf_counter()
-                    found += len(right & {*search(compare, others, find.COMPARED, looks).tolist()})
+                    found += len(right & {*search.promising_layers(compare, others, find.COMPARED, looks).tolist()})
                     seconds += perf_counter() - began
             row |= {"spent": sum(spent) / len(helpers), "seconds": seconds / len(helpers)}
             yield row | {"found": found, "helpers": sum(map(len, helpers))}
@@ -99,23 +99,24 @@ def measure(task: Task) -> Iterator[Row]:
 @contextmanager
 def counting() -> Iterator[list[int]]:
     """Count the looks of each round of the search."""
-    spent, promise = [], screening.promise
+    spent, look = [], search.look
 
-    def counted(compare: Comparison, layers: Ints) -> Floats:
+    def counted(compare: Comparison, layers: Ints) -> Tensor:
         spent.append(len(compare.pairs) * len(layers))
-        return promise(compare, layers)
+        return look(compare, layers)
 
-    screening.promise = counted
+    search.look = counted
     try:
         yield spent
     finally:
-        screening.promise = promise
+        search.look = look
 
 
 NOTE = (
     "Looks are pairs of a target, counted once for each layer: those that are spent, in thousands, in the mean of all "
-    f"targets and seeds. A search spends more than it is given where each layer would get fewer than {FEWEST_PAIRS} "
-    f"pairs. Found: helpers among the {find.COMPARED} most promising layers. Seconds are those of a target.\n"
+    "targets and seeds. A search spends more than it is given where a layer would get fewer than "
+    f"{search.FEWEST_PAIRS} pairs. Found: helpers among the {find.COMPARED} most promising layers. Seconds are those "
+    "of a target.\n"
 )
 
 

@@ -4,10 +4,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
 
 from banditplex import Multiplex
-from banditplex.training import find, screening
-from experiments.panels import Fit, evenly, load, measure, num_compared, of_all_sizes, prepare, report, searching
+from banditplex.training import find, search
+from experiments.panels import Fit, load, measure, num_compared, of_all_sizes, prepare, report, searching
 from experiments.runner import read_options
 from tests.refusals import refuses
 
@@ -63,27 +64,34 @@ def test_how_many_layers_are_compared_with_a_target():
 
 
 def test_ways_to_search_are_put_back():
-    before = screening.promising_layers, find.COMPARED
+    def now():
+        return search.FIRST, search.KEPT, find.COMPARED
+
+    before = now()
     with searching("exhaustive", 99):
-        assert (screening.promising_layers, find.COMPARED) == (before[0], 99)
+        assert now() == (*before[:2], 99)
     with searching("evenly", 99):
-        assert (screening.promising_layers, find.COMPARED) == (evenly, before[1])
+        assert now() == (1, np.inf, before[2])
     with searching("default", 99):
-        assert before == (screening.promising_layers, find.COMPARED)
-    assert before == (screening.promising_layers, find.COMPARED)
+        assert now() == before
+    assert now() == before
 
 
 def test_an_even_search_looks_at_the_same_pairs_in_all_layers(monkeypatch):
+    """100 layers and 23,456 looks; the best are those next to 50."""
     seen = []
 
-    def promise(part, layers):
-        seen.append((part, len(layers)))
-        return -np.abs(layers - 50)  # the best are those next to 50
+    def look(pairs, layers):
+        seen.append((len(pairs.pairs), len(layers)))
+        return torch.from_numpy(-np.abs(layers - 50.0)).expand(3, -1).unsqueeze(2)
 
-    monkeypatch.setattr(screening, "promise", promise)
-    compare = SimpleNamespace(part=lambda size: size)
-    assert sorted(evenly(compare, np.arange(100), 3, 12_345).tolist()) == [49, 50, 51]
-    assert seen == [(123, 100)]
+    monkeypatch.setattr(search, "look", look)
+    monkeypatch.setattr(search, "promise", lambda sums, count: sums[0, :, 0].numpy())
+    compare = SimpleNamespace(pairs=torch.zeros(1000, 2), price=1, graph=None)
+    compare.within = lambda graph, at: SimpleNamespace(pairs=at)
+    with searching("evenly", 100):
+        assert sorted(search.promising_layers(compare, np.arange(100), 3, 23_456).tolist()) == [49, 50, 51]
+    assert seen == [(234, 100)]
 
 
 def test_slow_ways_are_left_out_unless_named():

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from banditplex.training import find
+from banditplex.training import find, search
 from experiments.runner import read_options
 from experiments.search import Task, measure, prepare, report
 
@@ -20,7 +20,8 @@ def test_helpers_among_the_promising_layers_are_counted(monkeypatch):
         seen.append((compare.target, len(layers), looks))
         return layers[:count]
 
-    monkeypatch.setattr("experiments.search.WAYS", {"first": first})
+    monkeypatch.setattr("experiments.search.WAYS", ("bandit",))
+    monkeypatch.setattr(search, "promising_layers", first)
     monkeypatch.setattr(find, "COMPARED", 2)
     (row,) = measure(Task("groups-30", "layer", 0, (50,), 100, 5))
     assert row["spent"] == 0

@@ -140,6 +140,21 @@ class PackedGraph:
         return cls(num_nodes, num_layers, edges.directed, both, out, into, rows, num_plain, *index)
 
     @cached_property
+    def joined(self) -> tuple[Tensor, Tensor]:
+        """Smaller node * num_nodes + larger node of every edge, in either direction, sorted; and the layer of each."""
+        rows = torch.repeat_interleave(self.both.row_key[:-1], self.both.row_degree[:-1])
+        node, other = rows % self.num_nodes, self.both.neighbour[:-1]
+        once = torch.nonzero(node < other).squeeze(1)
+        key, order = torch.sort(node[once] * self.num_nodes + other[once], stable=True)
+        return key, rows[once[order]] // self.num_nodes
+
+    @cached_property
+    def layers_per_pair(self) -> float:
+        """How many layers have a pair of nodes that any layer has, on average."""
+        key = self.joined[0]
+        return len(key) / max(1, len(torch.unique_consecutive(key)))
+
+    @cached_property
     def max_arcs(self) -> int:
         """The number of arcs of the largest layer, two per edge."""
         return int(torch.diff(self.both.indptr[self.layer_rows]).max()) if self.num_layers else 0

@@ -18,6 +18,7 @@ from torch import Tensor
 
 from banditplex.arrays import Floats, Ints
 from banditplex.nn import PackedGraph
+from banditplex.nn.bridges import Bridges
 from banditplex.nn.pair_features import PairFeatures, other_features, own_features
 from banditplex.nn.paths import FEW_PAIRS, Paths
 from banditplex.nn.spectral import fold_of
@@ -44,7 +45,6 @@ STEPS = (1.0, 0.5)
 With 0.5, helpers are about 1.35 times as many standard errors above 0. Of permuted layers, 1.4 % are above 2 errors,
 fewer than the 2.3 % of a normal distribution; with 0.25, 2.4 % would.
 """
-FEWEST_PAIRS = 200  # of a part
 FEWEST_EDGES = 5  # with fewer to test, limits say nothing
 LEVEL = 0.95
 
@@ -93,13 +93,6 @@ class Comparison:
     def within(self, graph: PackedGraph, at: Tensor) -> "Comparison":
         """Return the same of some pairs (m,) in another graph."""
         return replace(self, graph=graph, pairs=self.pairs[at], label=self.label[at])
-
-    def part(self, size: int) -> "Comparison":
-        """Return the same of so many pairs, evenly spread; of at least `FEWEST_PAIRS` and at most all."""
-        every, size = len(self.pairs), max(size, FEWEST_PAIRS)
-        if size >= every:
-            return self
-        return self.within(self.graph, torch.arange(size, device=self.pairs.device) * every // size)
 
     @cached_property
     def price(self) -> int:
@@ -161,10 +154,16 @@ class Comparison:
         return torch.cat([own.values, longer], 1).unsqueeze(0)
 
     def of_layers(self, layers: Ints) -> Tensor:
-        """Return the columns of pairs in other layers, (m, n, G)."""
-        table = torch.from_numpy(layers).to(self.data.device).expand(len(self.pairs), -1)
+        """Return the columns of pairs in other layers, (m, n, G): those that networks see, and bridges."""
+        layer = torch.from_numpy(layers).to(self.data.device)
+        table = layer.expand(len(self.pairs), -1)
         found = other_features(self.graph, self.pairs, self._own.row, table, self.data.visibility).values
-        return found.view(len(self.pairs), len(layers), found.shape[1]).transpose(0, 1)
+        bridges = self._bridges.columns(layer).unsqueeze(2)
+        return torch.cat([found.view(*table.shape, found.shape[1]), bridges], 2).transpose(0, 1)
+
+    @cached_property
+    def _bridges(self) -> Bridges:
+        return Bridges.of(self.graph, self.pairs, self._own.row)
 
     @cached_property
     def _own(self) -> PairFeatures:
@@ -217,7 +216,9 @@ def falls_between(without: Tensor, added: Tensor, label: Tensor) -> Floats:
 
 def standardised(x: Tensor, *more: Tensor) -> tuple[Tensor, ...]:
     """Return columns x (..., n, F) and more like them with the mean and deviation of x removed, and a constant last."""
-    mean, scale = x.mean(-2, keepdim=True), x.std(-2, keepdim=True).clamp(min=LEAST_SCALE)
+    mean = x.mean(-2, keepdim=True)
+    variance = (x - mean).square().sum(-2, keepdim=True) / (x.shape[-2] - 1)  # Tensor.var takes three times as long
+    scale = variance.sqrt().clamp(min=LEAST_SCALE)
     return tuple(F.pad((each - mean) / scale, (0, 1), value=1.0) for each in (x, *more))
 
 

@@ -26,10 +26,10 @@ from banditplex.nn.panels import Panels
 from banditplex.nn.paths import FEW_PAIRS
 from banditplex.nn.view import View
 from banditplex.rng import stream
-from banditplex.training import screening
 from banditplex.training.comparison import FEWEST_EDGES, Comparison
 from banditplex.training.config import Config
 from banditplex.training.data import MOST_EXAMPLES, TrainingData, count_examples, prepare
+from banditplex.training.search import promising_layers
 
 LOOKS = 20_000_000
 """Pairs of all targets that are looked at in search of promising layers, counted once for each layer; see `price`."""
@@ -79,7 +79,7 @@ def choose(data: TrainingData, seed: int, tell: Tell) -> Panels:
 
     def useful_of(place: int) -> tuple[int, ...]:
         searched, others = comparison(data, place, seed, "search"), np.delete(every, targets[place])
-        return helpful(compare[place], screening.promising_layers(searched, others, COMPARED, LOOKS // len(targets)))
+        return helpful(compare[place], promising_layers(searched, others, COMPARED, LOOKS // len(targets)))
 
     useful = map_on_cpu(useful_of, places, data.device, after_each)
     tried = [list(dict.fromkeys(some[:size] for size in SIZES if some)) for some in useful]

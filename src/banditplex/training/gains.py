@@ -28,7 +28,7 @@ from banditplex.nn.spectral import SPECTRAL_FOLDS, fold_of
 from banditplex.rng import stream
 from banditplex.training.comparison import STEPS, Comparison, Estimate
 from banditplex.training.data import TrainingData
-from banditplex.training.screening import promising_layers
+from banditplex.training.search import promising_layers
 
 MAX_LAYERS = 40  # up to so many other layers, all are compared
 LOOKS_OF_FOLD = 1_500_000  # of more layers: pairs of a target that are looked at, counted once for each layer

@@ -1,6 +1,7 @@
 """The search for promising layers: slopes against differences of losses, rounds and looks by hand, layers that help."""
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -8,13 +9,13 @@ import torch
 
 from banditplex import Multiplex
 from banditplex.datasets.groups import groups
-from banditplex.training import screening
+from banditplex.training import search
 from banditplex.training.comparison import RIDGE, Comparison
 from banditplex.training.config import Config
 from banditplex.training.data import prepare
 from banditplex.training.find import find_panels
 from banditplex.training.logistic import LEAST_SCALE
-from banditplex.training.screening import promise, promising_layers
+from banditplex.training.search import look, promise, promising_layers, spread, unexplained
 from tests.nn.test_graph import random_multiplex
 
 
@@ -23,6 +24,11 @@ def comparison(mx, target, **settings):
     config = replace(Config(**settings).checked(), evidence="drawn", validation=0.0)
     data = prepare(mx, np.array([target]), config)
     return Comparison.of(data, data.train_view.graph, 0, np.random.default_rng(0), most=400, negatives_each=1)
+
+
+def promise_of(compare, layers):
+    """Return how promising layers are by all pairs."""
+    return promise(look(compare, layers), len(compare.pairs))
 
 
 @pytest.mark.parametrize("directed", [False, True])
@@ -55,13 +61,13 @@ def test_promise_is_the_squared_slope_of_the_loss(directed):
         sum(float((loss(fitted + 1e-4 * z) - loss(fitted - 1e-4 * z)) / 2e-4) ** 2 for z in standard(columns).T)
         for columns in other
     ]
-    np.testing.assert_allclose(promise(compare, layers), expected, rtol=1e-2)
+    np.testing.assert_allclose(promise_of(compare, layers), expected, rtol=1e-2)
 
 
 def test_without_an_edge_no_layer_is_promising():
     mx = random_multiplex(1, num_layers=4)
     compare = comparison(mx, 1)
-    assert promise(replace(compare, label=torch.zeros_like(compare.label)), np.array([0, 3])).tolist() == [0, 0]
+    assert promise_of(replace(compare, label=torch.zeros_like(compare.label)), np.array([0, 3])).tolist() == [0, 0]
 
 
 def test_a_target_without_edges_has_no_panel():
@@ -85,21 +91,30 @@ def test_looks_are_dearer_where_neighbours_are_listed(directed, price):
 
 def test_layers_are_looked_at_some_at_a_time_with_the_same_result(monkeypatch):
     compare, layers = comparison(groups(12, 4, num_nodes=60, edges_per_layer=90, seed=3), 0), np.arange(1, 12)
-    whole = promise(compare, layers)
-    monkeypatch.setattr(screening, "CELLS", 2 * len(compare.pairs))
-    np.testing.assert_allclose(promise(compare, layers), whole, rtol=1e-5)
+    whole = promise_of(compare, layers)
+    monkeypatch.setattr(search, "CELLS", 2 * len(compare.pairs))
+    np.testing.assert_allclose(promise_of(compare, layers), whole, rtol=1e-5)
 
 
-class Pairs:
-    """So many pairs of a target, as far as the search asks."""
+def test_sums_of_two_parts_are_those_of_both(monkeypatch):
+    """As far as they have the same regression."""
+    compare, layers = comparison(groups(12, 4, num_nodes=60, edges_per_layer=90, seed=3), 0), np.arange(1, 12)
+    order = torch.randperm(len(compare.pairs), generator=torch.manual_seed(0))
+    given = {len(at): unexplained(compare)[at] for at in (order[:50], order[50:], torch.arange(len(order)))}
+    monkeypatch.setattr(search, "unexplained", lambda some: given[len(some.pairs)])
+    parts = [look(compare.within(compare.graph, at), layers) for at in (order[:50], order[50:])]
+    np.testing.assert_allclose(promise(parts[0] + parts[1], len(order)), promise_of(compare, layers), rtol=1e-4)
 
-    price = 1
 
-    def __init__(self, size):
-        self.size = size
+class Pairs(NamedTuple):
+    """So many pairs of a target."""
 
-    def part(self, size):
-        return self if size >= self.size else Pairs(size)
+    pairs: torch.Tensor
+    graph: None = None
+    price: int = 1
+
+    def within(self, graph, at):
+        return Pairs(self.pairs[at])
 
 
 @pytest.mark.parametrize(
@@ -107,35 +122,37 @@ class Pairs:
     [
         (4, 10**9, []),  # no more than are asked for
         (20, 10**9, [(20, 1000)]),  # all pairs in all layers: nothing is left to look at
-        (20, 10_000, [(20, 500)]),
-        (256, 60_000, [(256, 117), (32, 937)]),  # 30,000 looks each: 30,000 / 256 pairs, then 30,000 / 32
-        (256, 120_000, [(256, 234), (32, 1000)]),
-        (3_000, 300_000, [(3_000, 25), (375, 200), (47, 1000)]),  # of 100,000 looks, the last round takes 47,000
+        (16, 12_000, [(16, 500)]),  # 8,000 looks; a quarter of the layers are as many as are asked for
+        (20, 15_000, [(20, 500), (5, 500)]),  # 10,000 looks, then as many pairs again in each of five layers
+        (256, 153_600, [(256, 400), (64, 400), (16, 200)]),  # 102,400 looks; after 800 pairs, there are 200 left
+        (3_000, 300_000, [(3_000, 200), (750, 200), (188, 400), (47, 200)]),  # 66 pairs are too few
     ],
 )
-def test_all_rounds_have_the_same_looks_and_go_on_with_the_best_eighth(monkeypatch, layers, looks, rounds):
-    seen = []
+def test_a_round_goes_on_with_the_best_quarter_and_doubles_their_pairs(monkeypatch, layers, looks, rounds):
+    """The best are the last ones below a multiple of 1,000."""
+    spent, values, pairs = [], np.arange(layers) % 1000 + np.arange(layers) / 10_000, []
 
-    def promise(part, some):
-        seen.append((len(some), part.size))
-        return some % 1000 + some / 10_000  # the best is the last one below a multiple of 1,000
+    def looked(compare, some):
+        spent.append((len(some), len(compare.pairs)))
+        pairs.extend(compare.pairs.tolist())
+        return torch.from_numpy(values[some]).expand(3, -1).unsqueeze(2)
 
-    monkeypatch.setattr(screening, "promise", promise)
-    found = promising_layers(Pairs(1000), np.arange(layers), 4, looks)
-    assert seen == rounds
-    best = sorted(range(layers), key=lambda layer: layer % 1000 + layer / 10_000)[-4:]
-    assert found.tolist() == (best[::-1] if rounds else [*range(4)])
+    monkeypatch.setattr(search, "look", looked)
+    monkeypatch.setattr(search, "promise", lambda sums, count: sums[0, :, 0].numpy())
+    found = promising_layers(Pairs(torch.arange(1000)), np.arange(layers), 4, looks)
+    assert spent == rounds
+    assert len({*pairs}) == len(pairs) == sum(size for _, size in rounds)  # no pair twice
+    best = np.argsort(values)[-4:][::-1].tolist()
+    assert found.tolist() == (best if rounds else [*range(4)])
 
 
-def test_a_part_is_spread_evenly():
-    mx = groups(12, 4, num_nodes=60, edges_per_layer=300, num_communities=4, seed=3)
-    compare = comparison(mx, 0)
-    assert len(compare.pairs) == 600
-    part = compare.part(240)
-    assert torch.equal(part.pairs, compare.pairs[torch.arange(240) * 600 // 240])
-    assert part.label.mean() == 0.5
-    assert len(compare.part(1).pairs) == 200
-    assert compare.part(600) is compare
+def test_the_first_pairs_of_an_order_are_spread_evenly():
+    """Of the points at multiples of the golden ratio, gaps have three sizes: a, b and a + b."""
+    order = spread(1000).numpy()
+    assert sorted(order) == [*range(1000)]
+    for size in (5, 90, 400):
+        gaps = np.diff(np.sort(order[:size]))
+        assert len({*gaps.tolist()}) <= 3
 
 
 @pytest.mark.parametrize("hide", ["layer", "pair"])
