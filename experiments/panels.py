@@ -4,7 +4,7 @@ none: no panel. random: as many layers as are known to help, at random, which ne
 but the search looks at all layers alike. uniform, exp3+, all: the default, but networks draw with this policy.
 exhaustive: regressions compare every layer.
 oracle: the default on a multiplex of the target and the layers that are known to help it. On `groups`, three targets
-are learnt, the first layer of each of the first three groups; elsewhere all layers are, or some of them (--targets).
+are learnt, the first layer of each of the first three groups; elsewhere all layers are. --targets asks for others.
 
 ROC-AUC and, where all layers are targets, hard MRR are means over targets; `gains_seconds` are those of `layer_gains_`,
 after the `seconds` of a fit. `compared` counts the layers that regressions compare with a target, `used` the layers of
@@ -79,7 +79,10 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--epochs", type=int, metavar="N", help="default: that of LinkPredictor")
     parser.add_argument("--nodes", type=int, metavar="N", help="of groups; default: 400, or one per layer if more")
     parser.add_argument("--group", type=int, default=GROUP, metavar="N", help="layers of a group; default: %(default)s")
-    parser.add_argument("--targets", type=int, metavar="N", help="of other data: N layers of all sizes; default: all")
+    parser.add_argument(
+        "--targets", type=int, metavar="N",
+        help=f"N layers of all sizes, or of all groups; default: all, of groups {TARGETS} first layers",
+    )  # fmt: skip
     parser.add_argument(
         "--ways", metavar="NAMES", help=f"with commas, of {', '.join(WAYS)}; default: all but {', '.join(SPECIAL)}"
     )
@@ -123,7 +126,12 @@ def load(
     mx = groups(size, group, **sizes, kin=kin, overlap=overlap, seed=seed)
     if copies:
         mx = with_near_copies(mx, [f"g{number}-1" for number in range(TARGETS)], int(copies), seed)
-    return mx, [f"g{number}-0" for number in range(TARGETS)]
+    if targets is None:
+        return mx, [f"g{number}-0" for number in range(TARGETS)]
+    most = size - size % group  # layers of groups come first
+    if not 1 <= targets <= most:
+        raise InputError(f"Expected --targets of 1 to {most}, the layers of groups, got {targets}.")
+    return mx, [mx.layer_names[place * most // targets] for place in range(targets)]
 
 
 def with_near_copies(mx: Multiplex, layers: Sequence[str], count: int, seed: int) -> Multiplex:

@@ -88,7 +88,8 @@ def measure(task: Task) -> Iterator[Row]:
             found, seconds = 0, 0.0
             with searching(way, len(every) - 1), counting() as spent:
                 for place, right in enumerate(helpers):
-                    compare, others = find.comparison(data, place, 0, "search"), np.delete(every, targets[place])
+                    others = np.delete(every, targets[place])
+                    compare = replace(find.comparison(data, place, 0, "search"), bridged=True)
                     began = perf_counter()
                     found += len(right & {*search.promising_layers(compare, others, find.COMPARED, looks).tolist()})
                     seconds += perf_counter() - began

@@ -31,6 +31,9 @@ def test_groups_have_the_nodes_that_are_asked_for():
         assert targets == ["g0-0", "g1-0", "g2-0"]
     mx, _ = load("groups-17", 0)  # three groups of five, and two layers of noise
     assert mx.layer_names[-3:] == ("g2-4", "noise-0", "noise-1")
+    assert load("groups-17", 0, targets=4)[1] == ["g0-0", "g0-3", "g1-2", "g2-1"]  # places 0, 15 / 4, 30 / 4, 45 / 4
+    with refuses("--targets", 15, 16):
+        load("groups-17", 0, targets=16)
     mx, _ = load("groups-17", 0, group=3)
     assert mx.layer_names[-3:] == ("g4-2", "noise-0", "noise-1")
 

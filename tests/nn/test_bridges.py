@@ -25,16 +25,16 @@ def bridges_of(mx, target, pairs):
 @pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("most", [100, 3])
 def test_bridges_are_counted_as_by_a_loop(monkeypatch, directed, most):
-    """Of a node with more than `most` neighbours 0, 1, ..., those at i * degree // most are looked at."""
+    """Of more than `most` neighbours 0, 1, ... but the other end, those at i * degree // most are looked at."""
     monkeypatch.setattr(bridges, "MOST", most)
     mx = random_multiplex(2, num_nodes=12, num_layers=4, num_edges=120, directed=directed)
     target, layers, pairs = 2, [3, 0], [(u, v) for u in range(12) for v in range(12) if u != v]
     found = bridges_of(mx, target, pairs)
     expected, places = np.zeros((len(pairs), 2)), []
     for number, (u, v) in enumerate(pairs):
-        ends = [neighbours(mx, target, node) for node in (u, v)]
+        ends = [[one for one in neighbours(mx, target, node) if one not in (u, v)] for node in (u, v)]
         ends = [some if len(some) <= most else [some[i * len(some) // most] for i in range(most)] for some in ends]
-        middle = [(w, x) for w in ends[0] for x in ends[1] if w != v and x != u and w != x]
+        middle = [(w, x) for w in ends[0] for x in ends[1] if w != x]
         places.append(len(middle))
         for column, layer in enumerate(layers):
             expected[number, column] = sum(x in neighbours(mx, layer, w) for w, x in middle)
@@ -57,14 +57,25 @@ def test_fewer_neighbours_are_looked_at_where_more_edges_would_be_found(monkeypa
         assert found.count(torch.tensor([2, 1])).tolist() == [[found.places.item()] * 2]
 
 
-def test_the_own_edge_is_no_bridge_and_no_way_to_one():
-    """0 - 1 has its own edge in both layers; its other neighbours are 2 and 3, which layer "b" joins."""
-    edges = {"a": [(0, 1), (0, 2), (1, 3)], "b": [(0, 1), (2, 3), (0, 3), (1, 2)]}
-    source, destination = np.array([pair for some in edges.values() for pair in some]).T
-    mx = Multiplex.from_edges(source, destination, ["a"] * 3 + ["b"] * 4, num_nodes=4, directed=False)
-    alone = Multiplex.from_edges(source[1:], destination[1:], ["a"] * 2 + ["b"] * 4, num_nodes=4, directed=False)
-    for each in (mx, alone):
-        assert bridges_of(each, 0, [(0, 1)]).count(torch.tensor([1])).tolist() == [[1]]
+@pytest.mark.parametrize("directed", [False, True])
+def test_the_own_edge_in_the_target_changes_nothing(monkeypatch, directed):
+    """Neither whether a neighbour is looked at, nor how many are; a pair with many and with few neighbours."""
+    monkeypatch.setattr(bridges, "MOST", 3)
+    mx = random_multiplex(3, num_nodes=14, num_layers=3, num_edges=150, directed=directed)
+    layers, name, changed = torch.tensor([0, 2]), mx.layer_names[1], 0
+    for u, v in mx.edges(name).T.tolist():
+        if u == v:
+            continue
+        table = mx.to_pandas()
+        own = (table["layer"] == name) & (table[["source", "destination"]].apply(set, axis=1) == {u, v})
+        less = Multiplex.from_pandas(
+            table[~own], directed=directed, num_nodes=14, layer_names=list(mx.layer_names), self_loops="keep"
+        )
+        with_edge, without = (bridges_of(each, 1, [(u, v)]) for each in (mx, less))
+        assert with_edge.places.tolist() == without.places.tolist()
+        assert with_edge.columns(layers).tolist() == without.columns(layers).tolist()
+        changed += int(without.places.item() > 0)
+    assert changed > 20
 
 
 def test_columns_are_relative_to_edges_at_random():
@@ -92,3 +103,22 @@ def test_a_dense_layer_at_random_says_nothing_of_degrees():
     assert found.places.tolist() == [6, 1]
     assert count[0].mean() - count[1].mean() > 2
     assert (column.mean(1).abs() < 0.15).all()
+
+
+def test_renamed_nodes_are_those_of_a_renamed_multiplex():
+    """The target keeps its names."""
+    mx = random_multiplex(4, num_nodes=12, num_layers=3, num_edges=120)
+    names, pairs = np.random.default_rng(0).permutation(12), torch.tensor([(u, v) for u in range(12) for v in range(u)])
+    place = np.argsort(names)  # node names[i] of the other layers is node i of the target
+    table = [
+        (name, mx.edges(name) if layer == 1 else place[mx.edges(name)]) for layer, name in enumerate(mx.layer_names)
+    ]
+    source, destination = np.concatenate([edges for _, edges in table], axis=1)
+    layer = [name for name, edges in table for _ in edges.T]
+    renamed = Multiplex.from_edges(source, destination, layer, num_nodes=12, directed=False, self_loops="keep")
+    graph = PackedGraph.from_multiplex(mx)
+    rows = graph.both.rows_of(pairs, torch.ones(len(pairs), dtype=torch.int64))
+    found = Bridges.of(graph, pairs, rows, torch.from_numpy(names)).count(torch.tensor([0, 2]))
+    expected = bridges_of(renamed, 1, pairs.tolist()).count(torch.tensor([0, 2]))
+    assert found.tolist() == expected.tolist()
+    assert found.sum() > 50

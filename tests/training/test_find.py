@@ -343,3 +343,41 @@ def test_copies_are_tested_after_what_is_new(monkeypatch):
     alone = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.1)
     look = Looked([Estimate(gain, 0.1, 9.0) for gain in alone], [True] + [False] * 4 + [True] * 4)
     assert look.choose(np.arange(10, 19)) == [10, 15, 16, 17, 11, 12, 13, 14]
+
+
+@pytest.mark.parametrize(
+    ("gains", "hold"), [([2.1, 1.9, -3.0], True), ([2.1, 2.2, 0.0], False), ([float("nan")] * 3, True)]
+)
+def test_bridges_are_left_out_where_renamed_layers_seem_to_help(gains, hold):
+    """By chance one of 32 may."""
+    asked = []
+
+    class Compare:
+        alone = None
+
+        def logits(self, columns):
+            return "without"
+
+        def renamed(self, layers, rng):
+            asked.append(layers.tolist())
+            return "with"
+
+        def estimates_of(self, without, added):
+            assert (without, added) == ("without", "with")
+            return [Estimate(gain, 1.0, 9) for gain in gains]
+
+    assert find.bridges_hold(Compare(), np.arange(70), np.random.default_rng(0)) is hold
+    assert asked == [[*range(0, 70, 3)]]
+
+
+def test_layers_that_link_the_same_unlike_nodes_are_pooled(monkeypatch):
+    """Layers 1 to 3 link opposite communities: nodes that are linked have a common neighbour by chance alone."""
+    mx = groups(60, 4, seed=5, kin="opposite", **SIZES)
+
+    def right():
+        found = panels_of(mx, [1, 2, 5, 6], hide="pair")
+        return sum(layer != target and layer // 4 == target // 4 for target in found for layer in found[target])
+
+    assert right() >= 8  # of 12
+    monkeypatch.setattr(find, "bridges_hold", lambda *_: False)
+    assert right() <= 5

@@ -30,16 +30,22 @@ class Bridges:
     start: Tensor  # (L + 1,) where the bridges of a layer start
 
     @classmethod
-    def of(cls, graph: PackedGraph, pairs: Tensor, row: Tensor) -> "Bridges":
-        """Look for those of pairs (n, 2), whose rows (2, n) in their target layers are known."""
+    def of(cls, graph: PackedGraph, pairs: Tensor, row: Tensor, names: Tensor | None = None) -> "Bridges":
+        """Look for those of pairs (n, 2), whose rows (2, n) in their target layers are known.
+
+        With `names` (num_nodes,), node i is called names[i] in all other layers.
+        """
         key, layer = graph.joined
         room = math.isqrt(int(EDGES / max(1.0, len(pairs) * graph.layers_per_pair)))
-        near, far = (_Some.of(graph, each, min(max(room, FEWEST), MOST)) for each in row)
+        most = min(max(room, FEWEST), MOST)
+        near, far = (_Some.of(graph, row[end], pairs[:, 1 - end], most) for end in (0, 1))
         pair, place = ranges(torch.zeros_like(near.size), near.size * far.size)
         w = near.nodes[near.first[pair] + place // far.size[pair]]
         x = far.nodes[far.first[pair] + place % far.size[pair]]
-        at = torch.nonzero((w != pairs[pair, 1]) & (x != pairs[pair, 0]) & (w != x)).squeeze(1)
-        w, x, pair = w[at], x[at], pair[at]
+        apart = torch.nonzero(w != x).squeeze(1)
+        w, x, pair = w[apart], x[apart], pair[apart]
+        if names is not None:
+            w, x = names[w], names[x]
         code = torch.minimum(w, x) * graph.num_nodes + torch.maximum(w, x)
         first, last = torch.searchsorted(key, code), torch.searchsorted(key, code, right=True)
         place, edge = ranges(first, last - first)
@@ -73,10 +79,13 @@ class _Some(NamedTuple):
     size: Tensor  # (n,)
 
     @classmethod
-    def of(cls, graph: PackedGraph, row: Tensor, most: int) -> "_Some":
+    def of(cls, graph: PackedGraph, row: Tensor, other: Tensor, most: int) -> "_Some":
+        """Choose `most` neighbours of each row, never the other end (n,): the pair's own edge must change nothing."""
         lists = graph.both
-        degree = lists.row_degree[row]
+        joined, own = lists.find(row, other)
+        begin, degree = lists.indptr[row], lists.row_degree[row] - joined.long()
         size = degree.clamp(max=most)
         which, place = ranges(torch.zeros_like(size), size)
-        arc = lists.indptr[row][which] + place * degree[which] // size[which]
+        arc = begin[which] + place * degree[which] // size[which]
+        arc += joined[which] & (arc >= own[which])
         return cls(lists.neighbour[arc], torch.cumsum(size, 0) - size, size)

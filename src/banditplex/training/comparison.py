@@ -73,6 +73,7 @@ class Comparison:
     target: int
     pairs: Tensor  # (n, 2)
     label: Tensor  # (n,)
+    bridged: bool = False  # whether bridges are among the columns of other layers
 
     @classmethod
     def of(
@@ -154,12 +155,21 @@ class Comparison:
         return torch.cat([own.values, longer], 1).unsqueeze(0)
 
     def of_layers(self, layers: Ints) -> Tensor:
-        """Return the columns of pairs in other layers, (m, n, G): those that networks see, and bridges."""
+        """Return the columns of pairs in other layers, (m, n, G): those that networks see, and bridges if wanted."""
         layer = torch.from_numpy(layers).to(self.data.device)
         table = layer.expand(len(self.pairs), -1)
         found = other_features(self.graph, self.pairs, self._own.row, table, self.data.visibility).values
-        bridges = self._bridges.columns(layer).unsqueeze(2)
-        return torch.cat([found.view(*table.shape, found.shape[1]), bridges], 2).transpose(0, 1)
+        found = found.view(*table.shape, found.shape[1])
+        if self.bridged:
+            found = torch.cat([found, self._bridges.columns(layer).unsqueeze(2)], 2)
+        return found.transpose(0, 1)
+
+    def renamed(self, layers: Ints, rng: np.random.Generator) -> Tensor:
+        """Return the logits (m, n) of the pairs with bridges of layers (m,) whose nodes are renamed at random."""
+        names = torch.from_numpy(rng.permutation(self.graph.num_nodes)).to(self.data.device)
+        bridges = Bridges.of(self.graph, self.pairs, self._own.row, names)
+        columns = bridges.columns(torch.from_numpy(layers).to(self.data.device)).T.unsqueeze(2)
+        return self.logits(torch.cat([self.alone.expand(len(layers), -1, -1), columns], 2))
 
     @cached_property
     def _bridges(self) -> Bridges:
@@ -209,9 +219,9 @@ class Comparison:
 
 
 def falls_between(without: Tensor, added: Tensor, label: Tensor) -> Floats:
-    """Return how far losses fall from logits without (1, n) to those with each layer (m, n): (m, steps, n)."""
+    """Return how far losses fall from logits without (1 or m, n) to those with each layer (m, n): (m, steps, n)."""
     loss = torch.stack([_log_loss(torch.lerp(without, added, step), label) for step in STEPS], 1)
-    return (_log_loss(without, label) - loss).cpu().numpy()
+    return (_log_loss(without, label).unsqueeze(1) - loss).cpu().numpy()
 
 
 def standardised(x: Tensor, *more: Tensor) -> tuple[Tensor, ...]:

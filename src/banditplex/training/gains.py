@@ -22,6 +22,7 @@ import numpy as np
 import torch
 
 from banditplex.arrays import Floats, Ints
+from banditplex.backend.compiling import map_on_cpu
 from banditplex.backend.packing import EdgeTensors
 from banditplex.nn import PackedGraph
 from banditplex.nn.spectral import SPECTRAL_FOLDS, fold_of
@@ -48,8 +49,9 @@ def layer_gains(data: TrainingData, seed: int) -> list[dict[str, Any]]:
     tested = num_layers - 1 if every else min(num_layers - 1, TESTED * SPECTRAL_FOLDS)  # of a target, at most
     family = len(STEPS) * num_layers * tested
     folds = None if every else Folds(data)
-    rows = []
-    for instance, target in enumerate(data.targets.tolist()):
+
+    def gains_of(instance: int) -> list[dict[str, Any]]:
+        target, rows = int(data.targets[instance]), []
         compare = Comparison.of(data, data.full_view.graph, instance, stream(seed, "gains", target))
         layers = np.delete(np.arange(num_layers), target)
         if folds is None:
@@ -59,7 +61,9 @@ def layer_gains(data: TrainingData, seed: int) -> list[dict[str, Any]]:
         for layer, fall in zip(layers.tolist(), falls, strict=True):
             gain = first_clear([compare.estimate(each) for each in fall], family)
             rows.append({"target": target, "layer": layer, **gain, "helps": gain["low"] > 0})
-    return rows
+        return rows
+
+    return [row for rows in map_on_cpu(gains_of, range(len(data.targets)), data.device) for row in rows]
 
 
 def first_clear(found: Sequence[Estimate], family: int) -> dict[str, float]:
