@@ -2,9 +2,10 @@
 
 An arm is another layer; to pull it is to look at a pair of the target in that layer. The first round spreads two thirds
 of all pulls over all layers. Each further one goes on with the best quarter of them, until as many pairs again have
-been looked at in each of these, or all. What was seen before still counts. So half as many pulls find as many
-layers as if all were pulled alike; with the best half of the arms, and new pulls in each round (Karnin, Koren and
-Somekh, Almost Optimal Exploration in Multi-Armed Bandits, 2013), nothing would be saved.
+been looked at in each of these, or all. What was seen before still counts. So, of 4,096 layers, half as many pulls find
+as many helpers as if all arms were pulled alike. With the best eighth, as many pulls in each round, and what was seen
+before forgotten, as in successive halving (Karnin, Koren and Somekh, Almost Optimal Exploration in Multi-Armed Bandits,
+2013), nothing was saved.
 
 A layer is promising if its columns go with what a regression on the target's own columns leaves unexplained.
 Regressions compare the same columns later, so any kind of relation counts: shared edges, shared communities, edges from
