@@ -1,8 +1,8 @@
 """What finding layers is worth: the same model with panels found in different ways.
 
 none: no panel. random: as many layers as are known to help, at random, which networks draw, too. evenly: the default,
-but the search looks at all layers alike. uniform, exp3+, all: the default, but networks draw with this policy.
-exhaustive: regressions compare every layer.
+but the search looks at all layers alike. unbridged: the default, but layers are compared without bridges. uniform,
+exp3+, all: the default, but networks draw with this policy. exhaustive: regressions compare every layer.
 oracle: the default on a multiplex of the target and the layers that are known to help it. On `groups`, three targets
 are learnt, the first layer of each of the first three groups; elsewhere all layers are. --targets asks for others.
 
@@ -39,8 +39,8 @@ from experiments.runner import Experiment, Page, names_of, seeds_of
 
 QUICK = {"data": "groups-15", "seeds": 1, "epochs": 2, "ways": "none,default,oracle"}
 DATA = "groups-15,groups-60,groups-200,groups-1000"
-WAYS = ("none", "random", "evenly", "default", "exhaustive", "uniform", "exp3+", "all", "oracle")
-SPECIAL = ("evenly", "exhaustive", "all")  # not by default: the same up to 1,000 layers, or slow
+WAYS = ("none", "random", "evenly", "unbridged", "default", "exhaustive", "uniform", "exp3+", "all", "oracle")
+SPECIAL = ("evenly", "unbridged", "exhaustive", "all")  # not by default: the same up to 1,000 layers, or slow
 POLICIES = ("none", "uniform", "exp3+", "all")
 GROUP, TARGETS = 5, 3
 COPIED = 0.95  # share of edges that a near copy keeps
@@ -163,15 +163,16 @@ def num_compared(way: str, others: int) -> int:
 
 @contextmanager
 def searching(way: str, others: int) -> Iterator[None]:
-    """Let the search for panels look at all layers alike, or let regressions compare all layers, if this is the way."""
-    before = search.FIRST, search.KEPT, find.COMPARED
+    """Let panels be found by even looks, without bridges or by a comparison of all layers, if this is the way."""
+    before = search.FIRST, search.KEPT, find.COMPARED, find.bridges_hold
     if way == "evenly":
         search.FIRST, search.KEPT = 1.0, math.inf  # all looks in the first round, which nothing survives
     find.COMPARED = others if way == "exhaustive" else before[2]
+    find.bridges_hold = (lambda *_: False) if way == "unbridged" else before[3]
     try:
         yield
     finally:
-        search.FIRST, search.KEPT, find.COMPARED = before
+        search.FIRST, search.KEPT, find.COMPARED, find.bridges_hold = before
 
 
 def measure(task: Fit) -> Iterator[Row]:

@@ -68,13 +68,16 @@ def test_how_many_layers_are_compared_with_a_target():
 
 def test_ways_to_search_are_put_back():
     def now():
-        return search.FIRST, search.KEPT, find.COMPARED
+        return search.FIRST, search.KEPT, find.COMPARED, find.bridges_hold
 
     before = now()
     with searching("exhaustive", 99):
-        assert now() == (*before[:2], 99)
+        assert now() == (*before[:2], 99, before[3])
     with searching("evenly", 99):
-        assert now() == (1, np.inf, before[2])
+        assert now() == (1, np.inf, *before[2:])
+    with searching("unbridged", 99):
+        assert now()[:3] == before[:3]
+        assert not find.bridges_hold(None, None, None)
     with searching("default", 99):
         assert now() == before
     assert now() == before

@@ -141,7 +141,7 @@ class PackedGraph:
 
     @cached_property
     def joined(self) -> tuple[Tensor, Tensor]:
-        """Smaller node * num_nodes + larger node of every edge, in either direction, sorted; and the layer of each."""
+        """Keys of all edges, whatever their direction, sorted: smaller node * num_nodes + larger; and their layers."""
         rows = torch.repeat_interleave(self.both.row_key[:-1], self.both.row_degree[:-1])
         node, other = rows % self.num_nodes, self.both.neighbour[:-1]
         once = torch.nonzero(node < other).squeeze(1)

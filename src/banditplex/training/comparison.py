@@ -219,9 +219,9 @@ class Comparison:
 
 
 def falls_between(without: Tensor, added: Tensor, label: Tensor) -> Floats:
-    """Return how far losses fall from logits without (1 or m, n) to those with each layer (m, n): (m, steps, n)."""
+    """Return how far losses fall from logits without (1, n) to those with each layer (m, n): (m, steps, n)."""
     loss = torch.stack([_log_loss(torch.lerp(without, added, step), label) for step in STEPS], 1)
-    return (_log_loss(without, label).unsqueeze(1) - loss).cpu().numpy()
+    return (_log_loss(without, label) - loss).cpu().numpy()
 
 
 def standardised(x: Tensor, *more: Tensor) -> tuple[Tensor, ...]:
