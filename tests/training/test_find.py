@@ -10,7 +10,7 @@ import torch
 import banditplex as bx
 from banditplex.datasets.groups import groups
 from banditplex.nn.panels import Panels
-from banditplex.training import comparison, find, gains
+from banditplex.training import comparison, find, gains, logistic
 from banditplex.training.comparison import STEPS, Comparison, Estimate
 from banditplex.training.config import Config
 from banditplex.training.find import find_panels, helpful
@@ -154,10 +154,13 @@ def test_new_edges_of_the_panel_count_and_those_of_other_layers_hardly(fitted):
 
 
 def test_limits_of_an_estimate_by_hand():
-    """t with 9 degrees of freedom: 2.262 at 97.5 %, 3.690 at 99.75 % (printed tables)."""
-    estimate = Estimate(gain=1.0, error=0.1, edges=10.0)
+    """t with 9 degrees of freedom: 2.262 at 97.5 %, 3.690 at 99.75 % (printed tables); 10 edges or 10 nodes."""
+    estimate = Estimate(gain=1.0, error=0.1, edges=10.0, nodes=10.0)
     assert estimate.interval(1) == pytest.approx({"gain": 1, "low": 1 - 0.2262, "high": 1 + 0.2262}, abs=1e-4)
     assert estimate.interval(10) == pytest.approx({"gain": 1, "low": 1 - 0.3690, "high": 1 + 0.3690}, abs=1e-4)
+    assert (
+        estimate._replace(edges=50.0).interval(1) == estimate.interval(1) == estimate._replace(nodes=50.0).interval(1)
+    )
 
 
 @pytest.mark.parametrize(("edges", "negatives"), [(100, 400), (1_000, 4_000), (1_500, 4_000), (2_500, 4_000)])
@@ -175,23 +178,26 @@ def test_gains_have_four_negatives_per_edge_and_two_of_many(edges, negatives):
 
 def test_falls_of_the_loss_with_a_whole_and_a_half_layer_by_hand():
     """An edge with logits log 1 and, with the layer, log 16: log losses log 2, log 17/16, and half way log 5/4."""
-    logits = {1: torch.tensor([[0.0]]), 2: torch.tensor([[16.0]]).log()}
+    alone, both = torch.zeros(1, 1, 1), torch.ones(1, 1, 2)
+    logits = {alone: torch.tensor([[0.0]]), both: torch.tensor([[16.0]]).log()}
     fold = SimpleNamespace(
-        fold=torch.tensor([0, 1]), label=torch.tensor([0.0, 1.0]), logits_of=lambda number, columns: logits[columns]
+        fold=torch.tensor([0, 1]),
+        label=torch.tensor([0.0, 1.0]),
+        logits_of=lambda number, columns, known: logits[columns],
     )
-    found = Comparison.falls_of(fold, 1, 1, 2)
+    found = Comparison.falls_of(fold, 1, alone, both)
     np.testing.assert_allclose(found, [[[np.log(2 * 16 / 17)], [np.log(2 * 4 / 5)]]], rtol=1e-6)
 
 
 def test_half_the_weight_counts_where_the_whole_proves_nothing():
     """Many degrees of freedom, so 1.96 errors: limits above 0 are those of 3 ± .98 and of 1 ± .196."""
-    clear, unclear, half = (Estimate(gain, error, 1e9) for gain, error in ((3, 0.5), (2, 2), (1, 0.1)))
+    clear, unclear, half = (Estimate(gain, error, 1e9, 1e9) for gain, error in ((3, 0.5), (2, 2), (1, 0.1)))
     assert [first_clear(found, 1)["gain"] for found in ((clear, half), (unclear, half), (unclear, unclear))] == [
         3,
         1,
         2,
     ]
-    nothing = first_clear([unclear, Estimate(0.0, 0.1, 1e9)], 1)
+    nothing = first_clear([unclear, Estimate(0.0, 0.1, 1e9, 1e9)], 1)
     assert nothing == pytest.approx({"gain": 0, "low": -0.196, "high": 0.196, "weight": 0.5}, abs=1e-4)
     assert first_clear([clear, half], 1)["weight"] == 1
 
@@ -219,7 +225,7 @@ def test_the_mean_fall_and_its_error_by_hand():
     found = Comparison.estimate(pairs, np.array([1.0, 1.0, -6.0]))
     assert found.gain == pytest.approx(-0.75)
     assert found.error == pytest.approx(np.sqrt((0.875 + 0.4375) ** 2 + 1.3125**2))
-    assert found.edges == 1.0
+    assert (found.edges, found.nodes) == (1.0, 2.0)
     assert np.isnan(list(found.interval(10).values())).all()  # of one edge
     without = Comparison.estimate(pairs, np.array([np.nan, 1.0, -6.0]))
     assert np.isnan([without.gain, without.error]).all()
@@ -265,20 +271,37 @@ def test_without_the_rule_on_copies_all_that_help_come(columns, monkeypatch):
 def test_a_layer_must_help_by_so_many_standard_errors():
     class Compared(Columns):
         def estimates_of(self, without, added):
-            return [Estimate(gain, 0.1, 9.0) for gain in (0.28, 0.27, 0.5, 0.4)]  # 2.75 errors are 0.275
+            return [Estimate(gain, 0.1, 9.0, 9.0) for gain in (0.28, 0.27, 0.5, 0.4)]  # 2.75 errors are 0.275
 
-        def losses(self, columns):
+        def losses(self, columns, known):
             """Each column lowers all losses by its own value."""
             return np.array([columns[..., 0, :].sum(-1).numpy() * -1.0]).T
 
-        def logits(self, columns):
+        def logits(self, columns, known):
             return columns[..., 0]
 
         def estimate(self, fall):
-            return Estimate(float(fall[0]), 0.1, 9.0)
+            return Estimate(float(fall[0]), 0.1, 9.0, 9.0)
 
     compared = Compared(torch.tensor([[0.3], [0.3], [0.1], [0.4]]), None, 0, None, None)
     assert helpful(compared, np.array([0, 1, 2, 3])) == (2, 3, 0)  # by their gains; beside those before, .1, .4 and .3
+
+
+def test_columns_that_repeat_the_target_s_add_nothing(monkeypatch):
+    """Of a star of 28 edges among 120 nodes; with one penalty for all, they would seem to help."""
+    ends, layers, names = [[0] * 28 + [1, 3], [*range(1, 29), 2, 4]], [0] * 28 + [1] * 2, [*range(120)]
+    star = bx.Multiplex.from_indices(*ends, layers, node_names=names, layer_names=["0", "1"])
+    data = bx.LinkPredictor(device="cpu").make_trainer(star, ["0"]).data
+    compare = Comparison.of(data, data.full_view.graph, 0, np.random.default_rng(0))
+
+    def gain():
+        before, after = compare.logits(compare.alone, own), compare.logits(twice, own)
+        return compare.estimates_of(before, after)[0].gain
+
+    own, twice = compare.alone.shape[2], torch.cat([compare.alone] * 2, 2)
+    assert abs(gain()) < 0.003
+    monkeypatch.setattr(logistic, "LIGHT", 1.0)
+    assert gain() > 0.01
 
 
 def test_layers_are_judged_by_what_half_of_each_adds():
@@ -330,7 +353,7 @@ def promising(look, others, count, looks):
 
 def test_layers_are_chosen_without_the_pairs_of_the_fold_that_tests_them(monkeypatch):
     """They come in the order of their gain over its error."""
-    alone = [Estimate(gain, error, 9.0) for gain, error in ((0.25, 0.1), (0.3, 0.1), (0.4, 1.0))]
+    alone = [Estimate(gain, error, 9.0, 9.0) for gain, error in ((0.25, 0.1), (0.3, 0.1), (0.4, 1.0))]
     look = Looked(alone, [True] * 3)
     monkeypatch.setattr(gains, "promising_layers", promising)
     assert look.choose(np.array([3, 4, 5])) == [4, 3, 5]
@@ -341,7 +364,7 @@ def test_copies_are_tested_after_what_is_new(monkeypatch):
     """Of nine layers the last seems to help by one error alone; the second to fifth add nothing new."""
     monkeypatch.setattr(gains, "promising_layers", promising)
     alone = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.1)
-    look = Looked([Estimate(gain, 0.1, 9.0) for gain in alone], [True] + [False] * 4 + [True] * 4)
+    look = Looked([Estimate(gain, 0.1, 9.0, 9.0) for gain in alone], [True] + [False] * 4 + [True] * 4)
     assert look.choose(np.arange(10, 19)) == [10, 15, 16, 17, 11, 12, 13, 14]
 
 
@@ -353,18 +376,13 @@ def test_bridges_are_left_out_where_renamed_layers_seem_to_help(gains, hold):
     asked = []
 
     class Compare:
-        alone = None
-
-        def logits(self, columns):
-            return "without"
-
         def renamed(self, layers, rng):
             asked.append(layers.tolist())
-            return "with"
+            return "without", "with"
 
         def estimates_of(self, without, added):
             assert (without, added) == ("without", "with")
-            return [Estimate(gain, 1.0, 9) for gain in gains]
+            return [Estimate(gain, 1.0, 9, 9) for gain in gains]
 
     assert find.bridges_hold(Compare(), np.arange(70), np.random.default_rng(0)) is hold
     assert asked == [[*range(0, 70, 3)]]

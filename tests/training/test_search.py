@@ -14,7 +14,7 @@ from banditplex.training.comparison import RIDGE, Comparison
 from banditplex.training.config import Config
 from banditplex.training.data import prepare
 from banditplex.training.find import find_panels
-from banditplex.training.logistic import LEAST_SCALE
+from banditplex.training.logistic import LEAST_SCALE, LIGHT
 from banditplex.training.search import look, promise, promising_layers, spread, unexplained
 from tests.nn.test_graph import random_multiplex
 
@@ -51,7 +51,7 @@ def test_promise_is_the_squared_slope_of_the_loss(directed):
 
     def penalised():
         descent.zero_grad()
-        value = loss(x @ beta) + RIDGE / 2 * beta[:-1].square().sum()
+        value = loss(x @ beta) + LIGHT * RIDGE / 2 * beta[:-1].square().sum()
         value.backward()
         return value
 

@@ -116,7 +116,7 @@ def bridges_hold(compare: Comparison, layers: Ints, rng: np.random.Generator) ->
     Where a target joins few nodes, bridges of any layer that has edges at these say something about the target itself.
     """
     some = layers[:: math.ceil(len(layers) / COMPARED)]
-    found = compare.estimates_of(compare.logits(compare.alone), compare.renamed(some, rng))
+    found = compare.estimates_of(*compare.renamed(some, rng))
     return sum(each.gain > SEEM * each.error for each in found) <= BY_CHANCE
 
 
@@ -157,11 +157,11 @@ def pooled_losses(
         each = compare[place]
         target = torch.full_like(each.pairs[:, 0], each.target)
         plain = look_up(View(graph, visibility, evidence), each.pairs, target).values
-        losses = [each.losses(plain[None])[0]]
+        losses = [each.losses(plain[None], plain.shape[1])[0]]
         for pool in pools_of[place]:
             layer = torch.full_like(target, graph.num_plain + 1 + pools.index(pool))
             more = evidence.pool_columns(each.pairs, target, layer)
-            losses.append(each.losses(torch.cat([plain, more], 1)[None])[0])
+            losses.append(each.losses(torch.cat([plain, more], 1)[None], plain.shape[1])[0])
         return losses
 
     first = [losses_of(place) for place in range(min(1, len(compare)))]  # tables for all are made here

@@ -8,6 +8,7 @@ from torch import Tensor
 
 STEPS, ENOUGH = 40, 1e-4
 KEPT = 3  # steps with the same curvature, where regressions have the same columns; most of the time is spent on it
+LIGHT = 0.1  # share of the penalty that light columns have
 LEAST_SCALE = 0.02  # columns that vary less are not blown up
 
 
@@ -40,15 +41,16 @@ def balanced(label: Tensor) -> Tensor:
     return torch.where(label > 0, 0.5 / share, 0.5 / (1 - share))
 
 
-def path(x: Tensor, label: Tensor, weight: Tensor, penalties: Sequence[float]) -> list[Tensor]:
+def path(x: Tensor, label: Tensor, weight: Tensor, penalties: Sequence[float], *, light: int = 0) -> list[Tensor]:
     """Return the weights (B, F) of B regressions with weights (B, n) of the pairs, for each penalty.
 
     They have the same columns x (1, n, F), or columns of their own (B, n, F); or the same weights (1, n) of the pairs.
-    The last column is a constant, which has no penalty. Newton's method; a penalty starts from what the one before it
-    has found, which is near. Regressions on the same columns differ little: the largest curvature serves all.
+    The first `light` columns have a tenth of the penalty; the last is a constant, which has none. Newton's method; a
+    penalty starts from what the one before it has found, which is near. Regressions on the same columns differ little:
+    the largest curvature serves all.
     """
     free = torch.ones(x.shape[2], dtype=x.dtype, device=x.device)
-    free[-1] = 1e-6
+    free[:light], free[-1] = LIGHT, 1e-6
     rough, shared = x.float(), len(x) == 1  # for the curvature, which need not be exact: gradients say where a fit ends
     beta, found = torch.zeros(max(len(x), len(weight)), x.shape[2], dtype=x.dtype, device=x.device), []
     for penalty in penalties:

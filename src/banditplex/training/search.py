@@ -67,7 +67,7 @@ def unexplained(compare: Comparison) -> Tensor:
     if not 0 < label.sum() < len(label):
         return torch.zeros_like(label)
     x, weight = standardised(compare.alone)[0], balanced(label)
-    (beta,) = path(x, label, weight.unsqueeze(0), [RIDGE])
+    (beta,) = path(x, label, weight.unsqueeze(0), [RIDGE], light=x.shape[2] - 1)
     return weight * (label - torch.sigmoid(x[0] @ beta[0]))
 
 
