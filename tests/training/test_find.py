@@ -154,10 +154,10 @@ def test_new_edges_of_the_panel_count_and_those_of_other_layers_hardly(fitted):
 
 
 def test_limits_of_an_estimate_by_hand():
-    """t with 9 degrees of freedom: 2.262 at 97.5 %, 3.690 at 99.75 % (printed tables); 10 edges or 10 nodes."""
+    """t with 9 degrees of freedom: 2.262 at 97.5 %, 3.690 at 99.75 % (printed tables); .001 more."""
     estimate = Estimate(gain=1.0, error=0.1, edges=10.0, nodes=10.0)
-    assert estimate.interval(1) == pytest.approx({"gain": 1, "low": 1 - 0.2262, "high": 1 + 0.2262}, abs=1e-4)
-    assert estimate.interval(10) == pytest.approx({"gain": 1, "low": 1 - 0.3690, "high": 1 + 0.3690}, abs=1e-4)
+    assert estimate.interval(1) == pytest.approx({"gain": 1, "low": 1 - 0.2272, "high": 1 + 0.2272}, abs=1e-4)
+    assert estimate.interval(10) == pytest.approx({"gain": 1, "low": 1 - 0.3700, "high": 1 + 0.3700}, abs=1e-4)
     assert (
         estimate._replace(edges=50.0).interval(1) == estimate.interval(1) == estimate._replace(nodes=50.0).interval(1)
     )
@@ -190,7 +190,7 @@ def test_falls_of_the_loss_with_a_whole_and_a_half_layer_by_hand():
 
 
 def test_half_the_weight_counts_where_the_whole_proves_nothing():
-    """Many degrees of freedom, so 1.96 errors: limits above 0 are those of 3 ± .98 and of 1 ± .196."""
+    """Many degrees of freedom, so 1.96 errors: limits above 0 are those of 3 ± .981 and of 1 ± .197."""
     clear, unclear, half = (Estimate(gain, error, 1e9, 1e9) for gain, error in ((3, 0.5), (2, 2), (1, 0.1)))
     assert [first_clear(found, 1)["gain"] for found in ((clear, half), (unclear, half), (unclear, unclear))] == [
         3,
@@ -198,7 +198,7 @@ def test_half_the_weight_counts_where_the_whole_proves_nothing():
         2,
     ]
     nothing = first_clear([unclear, Estimate(0.0, 0.1, 1e9, 1e9)], 1)
-    assert nothing == pytest.approx({"gain": 0, "low": -0.196, "high": 0.196, "weight": 0.5}, abs=1e-4)
+    assert nothing == pytest.approx({"gain": 0, "low": -0.197, "high": 0.197, "weight": 0.5}, abs=1e-4)
     assert first_clear([clear, half], 1)["weight"] == 1
 
 
@@ -301,7 +301,23 @@ def test_columns_that_repeat_the_target_s_add_nothing(monkeypatch):
     own, twice = compare.alone.shape[2], torch.cat([compare.alone] * 2, 2)
     assert abs(gain()) < 0.003
     monkeypatch.setattr(logistic, "LIGHT", 1.0)
+    monkeypatch.setattr(comparison, "BOLDER", (1.0,))
     assert gain() > 0.01
+
+
+def test_logits_are_made_as_bold_as_suits_the_target_alone():
+    """Losses of logits s and -3 s of an edge each, and of -s of a negative: weights 1/2, 1/2 and 1 (times 3/2)."""
+    assert comparison.boldness(torch.tensor([[1.0, -1.0]]), torch.tensor([1.0, 0.0])) == 12.0
+    logit, label = torch.tensor([[1.0, -3.0, -1.0]]), torch.tensor([1.0, 1.0, 0.0])
+    loss = [np.log1p(np.exp(-s)) / 2 + np.log1p(np.exp(3 * s)) / 2 + np.log1p(np.exp(-s)) for s in (1.0, 1.5, 2.0)]
+    assert loss == sorted(loss)
+    assert comparison.boldness(logit, label) == 1.0
+    with_layer = torch.tensor([[3.0, -1.0, 0.0]])
+    np.testing.assert_allclose(
+        comparison.falls_between(logit[:, [0, 2]], with_layer[:, [0, 2]], label[[0, 2]])[0, 0],
+        np.log1p(np.exp([-12.0, -12.0])) - np.log1p(np.exp([-36.0, 0.0])),
+        rtol=1e-5, atol=1e-9,
+    )  # fmt: skip
 
 
 def test_layers_are_judged_by_what_half_of_each_adds():
