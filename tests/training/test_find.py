@@ -287,7 +287,7 @@ def test_a_layer_must_help_by_so_many_standard_errors():
     assert helpful(compared, np.array([0, 1, 2, 3])) == (2, 3, 0)  # by their gains; beside those before, .1, .4 and .3
 
 
-def test_columns_that_repeat_the_target_s_add_nothing(monkeypatch):
+def test_a_second_copy_of_the_target_columns_adds_nothing(monkeypatch):
     """Of a star of 28 edges among 120 nodes; with one penalty for all, they would seem to help."""
     ends, layers, names = [[0] * 28 + [1, 3], [*range(1, 29), 2, 4]], [0] * 28 + [1] * 2, [*range(120)]
     star = bx.Multiplex.from_indices(*ends, layers, node_names=names, layer_names=["0", "1"])
@@ -306,7 +306,7 @@ def test_columns_that_repeat_the_target_s_add_nothing(monkeypatch):
 
 
 def test_logits_are_made_as_bold_as_suits_the_target_alone():
-    """Losses of logits s and -3 s of an edge each, and of -s of a negative: weights 1/2, 1/2 and 1 (times 3/2)."""
+    """Two edges with logits s and -3 s, which weigh half as much as a negative with -s: the loss grows with s."""
     assert comparison.boldness(torch.tensor([[1.0, -1.0]]), torch.tensor([1.0, 0.0])) == 12.0
     logit, label = torch.tensor([[1.0, -3.0, -1.0]]), torch.tensor([1.0, 1.0, 0.0])
     loss = [np.log1p(np.exp(-s)) / 2 + np.log1p(np.exp(3 * s)) / 2 + np.log1p(np.exp(-s)) for s in (1.0, 1.5, 2.0)]
